@@ -1,0 +1,163 @@
+"""All settings: environment over `turnkeeper.toml` over defaults, the command line over all (D1).
+
+Each setting has the name that its rule uses; the unit stands in the name or in the description.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from service.core.baseline import Limits
+
+ENV_PREFIX = "TURNKEEPER_"
+CONFIG_FILE = "turnkeeper.toml"
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class SettingsError(ValueError):
+    """A setting is wrong; the text is one line that names it and says what it may be."""
+
+
+def _http_address(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
+        usable = usable and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be an address like http://127.0.0.1:8080")
+    return value.rstrip("/")
+
+
+HttpAddress = Annotated[str, AfterValidator(_http_address)]
+Milliseconds = Annotated[int, Field(ge=50)]
+Seconds = Annotated[int, Field(ge=1)]
+SecondsOrNone = Annotated[int, Field(ge=0)]
+
+
+def user_data_folder() -> Path:
+    """Give the folder where this user's programs keep data, by the platform's convention."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "turnkeeper"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "turnkeeper"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "turnkeeper"
+
+
+def _default_database_url() -> str:
+    return f"sqlite:///{(user_data_folder() / 'turnkeeper.db').as_posix()}"
+
+
+class Settings(BaseSettings):
+    """What is in force; build it with `load_settings`, which turns faults into one line."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, extra="forbid", frozen=True, toml_file=CONFIG_FILE, env_ignore_empty=True
+    )
+
+    llama_url: HttpAddress = Field("http://127.0.0.1:8080", description="Where llama-server answers.")
+    llama_api_key: SecretStr | None = Field(None, description="The key that llama-server was started with.")
+    model: str | None = Field(None, description="Sent as `model` in each request; a router needs it.")
+    tool_port_url: HttpAddress | None = Field(None, description="Where the tool port answers; none means no tools.")
+    tool_port_token: SecretStr | None = Field(None, description="Sent to the tool port as a bearer token.")
+    database_url: str = Field(
+        default_factory=_default_database_url,
+        description="The store: sqlite:///PATH, or memory: for one that ends with the process.",
+    )
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes a free one.")
+    agents_file: Path | None = Field(None, description="Agent profiles (G1).")
+    allowed_hosts: list[str] = Field(
+        default=[], description="Values of Host that are answered, beside loopback names and `host` (K1)."
+    )
+    allowed_origins: list[str] = Field(default=[], description="Origins of pages that may call this service (K1).")
+
+    tool_iterations: int = Field(8, ge=0, le=1000, description="Batches of tool calls in a turn (T5).")
+    repeat_detection: bool = Field(True, description="Whether repeated calls are stopped (T7).")
+    denied_repeats: int = Field(2, ge=1, le=100, description="Steps that repeat a denied call (A4).")
+    thinking_tokens: int = Field(8192, ge=0, description="Tokens of thought in a turn (L6).")
+    tool_result_cap: int = Field(16 * KIB, ge=256, description="Bytes of UTF-8 of one tool result (T9).")
+    turn_time_s: SecondsOrNone = Field(0, description="Seconds that a turn may take; 0 means no bound (T12).")
+    max_tokens: int = Field(4096, ge=1, description="Tokens of one answer, thought not counted (C0).")
+    tool_concurrency: int = Field(4, ge=1, le=256, description="Calls of one batch that run at the same time (T8).")
+
+    slots: int | None = Field(None, ge=1, description="Completions in flight; none means llama-server's slots (L9).")
+    liveness_ms: Milliseconds = Field(90_000, description="Silence in a stream before it counts as stalled (L4).")
+    progress_ms: Milliseconds = Field(600_000, description="Time without token or progress, pings or not (L4).")
+    busy_wait_ms: Milliseconds = Field(600_000, description="Wait for the first byte from a busy server (L2).")
+    connect_ms: Milliseconds = Field(5_000, description="Time to open a connection to llama-server or the port.")
+    max_error_body: int = Field(64 * KIB, ge=KIB, description="Bytes read of an error answer (L3).")
+    min_room: int = Field(256, ge=1, description="Tokens that must be left for an answer (C0).")
+
+    max_body_bytes: int = Field(8 * MIB, ge=KIB, description="Bytes of a request body (H2).")
+    max_tool_body_bytes: int = Field(8 * MIB, ge=KIB, description="Bytes of a tool port's answer (X2).")
+    sse_ping_s: Seconds = Field(15, description="Seconds between comments in a quiet stream (H6).")
+    sse_send_timeout_s: Seconds = Field(30, description="Seconds until a reader that takes nothing is dropped (H7).")
+    drain_s: SecondsOrNone = Field(10, description="Seconds that running turns get at shutdown (H8).")
+    resume_attempts: int = Field(3, ge=1, description="Restarts that may go on with one turn in vain (S4).")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Rank the sources: command line, environment, file; defaults come last (D1)."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def limits(self) -> Limits:
+        """Give the bounds of a turn that no request may exceed."""
+        return Limits(
+            tool_iterations=self.tool_iterations,
+            repeat_detection=self.repeat_detection,
+            denied_repeats=self.denied_repeats,
+            thinking_tokens=self.thinking_tokens,
+            tool_result_cap=self.tool_result_cap,
+            turn_time_s=self.turn_time_s,
+            max_tokens=self.max_tokens,
+        )
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read all sources; `overrides` are the command line's (None means not given).
+
+    Raises:
+        SettingsError: a value is wrong or a name is unknown; one line says which.
+    """
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        raise SettingsError(_one_line(error)) from error
+    except ValueError as error:
+        # TOML that can't be parsed, or JSON in a variable that holds a list.
+        raise SettingsError(f"{CONFIG_FILE} or the environment can't be read: {error}") from error
+
+
+def unknown_variables() -> list[str]:
+    """Name the environment's variables that look like settings and are none: most likely slips of the pen."""
+    known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
+    return sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name.upper() not in known)
+
+
+def _one_line(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "settings"
+    return f"{ENV_PREFIX}{name.upper()} (or {name} in {CONFIG_FILE}): {first['msg'].removeprefix('Value error, ')}"

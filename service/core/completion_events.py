@@ -1,0 +1,79 @@
+"""What a stream of one completion gives: pieces as they come, and the whole at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from service.core.usage import Timings
+
+
+class FinishReason(StrEnum):
+    """The finish reasons that change what happens; any other text is treated like `stop` (T4)."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningText:
+    """A piece of thought; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentText:
+    """A piece of the answer; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptProgress:
+    """Prompt processing in tokens; `processed` includes `cached`."""
+
+    processed: int
+    cached: int
+    total: int
+    time_ms: int
+
+
+CompletionDelta = ReasoningText | ContentText | PromptProgress
+"""What comes while a completion streams; deltas of tool calls are not shown (T2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A tool call as the model sent it: the id may be missing, the arguments may be anything."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionUsage:
+    """Token counts of one completion; `cached` of the prompt's tokens came from the cache."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A finished completion; `estimated` when the server told no usage and the counts are ours (L4)."""
+
+    content: str
+    reasoning: str
+    calls: tuple[ModelCall, ...]
+    finish_reason: str
+    usage: CompletionUsage
+    timings: Timings = Timings()
+    estimated: bool = False

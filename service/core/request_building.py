@@ -1,0 +1,70 @@
+"""What a step asks of the model: the prompt, the tools, and how much may come back (L1, P3, L6, T11, C0)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from service.core.baseline import Baseline, Thinking
+from service.core.completion_request import CompletionRequest
+from service.core.errors import ErrorKind
+from service.core.json_types import JsonObject
+from service.core.records import ToolChoice
+from service.core.toolset import Toolset
+from service.core.turn import AskModel
+from service.core.turn_state import TurnState
+
+# llama-server misbehaves with a budget of 0 and with tiny ones.
+LEAST_THINKING_BUDGET = 16
+# An empty answer is asked for again warmer and with another seed (T11).
+RETRY_TEMPERATURE = 0.7
+
+
+def build_request(
+    baseline: Baseline,
+    messages: tuple[JsonObject, ...],
+    toolset: Toolset,
+    state: TurnState,
+    ask: AskModel,
+    context_tokens: int | None,
+) -> CompletionRequest:
+    """Build the request of one step; `context_tokens` is the slot's size, None while it isn't known."""
+    thinks = baseline.thinking is Thinking.ON
+    budget = max(LEAST_THINKING_BUDGET, state.thinking_left) if thinks else None
+    room = state.options.limits.max_tokens + (state.thinking_left if thinks else 0)
+    request = CompletionRequest(
+        messages=messages,
+        tools=toolset.prompt_specs,
+        tool_choice=ask.tool_choice,
+        parallel_tool_calls=bool(baseline.template and baseline.template.parallel),
+        max_tokens=room if context_tokens is None else min(room, context_tokens),
+        model=baseline.model,
+        sampling=baseline.sampling,
+        thinking=baseline.thinking,
+        thinking_budget_tokens=budget,
+        response_format=state.options.response_format,
+    )
+    return _asked_again(request, ask) if ask.retry_of is ErrorKind.EMPTY_ANSWER else request
+
+
+def _asked_again(request: CompletionRequest, ask: AskModel) -> CompletionRequest:
+    temperature = max(RETRY_TEMPERATURE, request.sampling.get("temperature", RETRY_TEMPERATURE))
+    seed = request.sampling.get("seed", 0) + 1
+    budget = request.thinking_budget_tokens
+    if ask.after_thought_only and budget is not None:
+        budget = LEAST_THINKING_BUDGET
+    sampling = {**request.sampling, "temperature": temperature, "seed": seed}
+    return replace(request, sampling=sampling, thinking_budget_tokens=budget)
+
+
+def preflight_request(
+    baseline: Baseline, messages: tuple[JsonObject, ...], content: str, toolset: Toolset
+) -> CompletionRequest:
+    """Build what is counted before a message is taken in: the prompt that it would make (C0)."""
+    return CompletionRequest(
+        messages=(*messages, {"role": "user", "content": content}),
+        tools=toolset.prompt_specs,
+        tool_choice=ToolChoice.AUTO,
+        max_tokens=1,
+        model=baseline.model,
+        thinking=baseline.thinking,
+    )

@@ -1,0 +1,71 @@
+"""What the tool port is asked and what it answers, as values (section 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from service.core.ids import SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.core.labels import DataClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """One tool, checked: `parameters` is a JSON schema whose references stay inside it (X3)."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+    title: str | None = None
+    needs_approval: bool = False
+    acts_outside: bool = False
+    repeatable: bool = False
+    idempotent: bool = False
+    timeout_ms: int = 120_000
+    data_class: DataClass = DataClass.PUBLIC
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutTool:
+    """A tool of the port's list that can't be offered, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """One call as the port gets it; `timeout_ms` bounds the whole exchange (X1)."""
+
+    session: SessionId
+    turn: TurnId
+    call: int
+    tool: str
+    arguments: JsonObject
+    timeout_ms: int
+    idempotency_key: str
+
+
+class AnswerStatus(StrEnum):
+    """How the port answered."""
+
+    RESULT = "result"
+    FAILED = "failed"
+    DENIED = "denied"
+    PENDING_APPROVAL = "pending_approval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """The port's answer as text for the model: a result's content, or the reason of a failure or a denial.
+
+    `cut` says that the body was larger than the cap and `text` is what came before it (X2).
+    """
+
+    status: AnswerStatus
+    text: str
+    data_class: DataClass | None = None
+    untrusted: bool | None = None
+    cut: bool = False

@@ -1,0 +1,87 @@
+"""THE machine: given a turn's state, what happens next (T1, T4, T5, T6).
+
+`next_effect` is asked after every append, and again after a crash, an approval or a restart: the same state gives
+the same answer. What comes out of an effect goes into the log as records that the functions of `turn_records`
+make, and the fold takes them from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.core.batch import PlannedCall, plan_batch
+from service.core.errors import ErrorKind
+from service.core.records import Limit, OnToolLimit, ToolChoice, TurnFinished
+from service.core.toolset import Toolset
+from service.core.turn_records import finished
+from service.core.turn_state import Phase, TurnState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskModel:
+    """Ask for the completion of this step; `retry_of` is the failure that the same step had before."""
+
+    step: int
+    tool_choice: ToolChoice
+    retry_of: ErrorKind | None = None
+    after_thought_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBatch:
+    """Run or answer these calls, each in the way that its plan says."""
+
+    calls: tuple[PlannedCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """Append the end of the turn."""
+
+    record: TurnFinished
+
+
+Effect = AskModel | RunBatch | Finish
+
+
+def next_effect(state: TurnState, toolset: Toolset) -> Effect | None:
+    """Say what the turn does next; None when no turn is in progress."""
+    match state.phase:
+        case Phase.IDLE:
+            return None
+        case Phase.ASKING:
+            return AskModel(
+                step=state.step + 1,
+                tool_choice=tool_choice(state, toolset),
+                retry_of=state.failed_by,
+                after_thought_only=state.failed_while_thinking,
+            )
+        case Phase.CALLING:
+            return RunBatch(calls=plan_batch(state, toolset))
+        case Phase.ENDING:
+            return Finish(record=finished(state, limit=_limit(state, toolset)))
+
+
+def tool_choice(state: TurnState, toolset: Toolset) -> ToolChoice:
+    """Give the tool choice of the next step.
+
+    `required` holds for the first step only (P3); the step behind the last allowed batch concludes (T5).
+    """
+    if concluding(state, toolset):
+        return ToolChoice.NONE
+    if state.options.tool_choice is ToolChoice.REQUIRED and state.step > 0:
+        return ToolChoice.AUTO
+    return state.options.tool_choice
+
+
+def concluding(state: TurnState, toolset: Toolset) -> bool:
+    """Say whether the turn has used up its batches and now owes an answer without calls (T5)."""
+    options = state.options
+    spent = state.batches >= options.limits.tool_iterations
+    return bool(toolset) and spent and options.on_tool_limit is OnToolLimit.CONCLUDE
+
+
+def _limit(state: TurnState, toolset: Toolset) -> Limit | None:
+    if state.batches > state.options.limits.tool_iterations or concluding(state, toolset):
+        return Limit.TOOL_ITERATIONS
+    return None

@@ -1,0 +1,231 @@
+"""How records change a turn's state: the table of states and inputs, and the fold over it.
+
+The table is data. Code runs it, tests walk every cell of it, the illegal ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+
+from service.core.errors import IllegalTransition
+from service.core.labels import higher_class
+from service.core.records import (
+    Assistant,
+    Attempt,
+    Entry,
+    Record,
+    Resumed,
+    SessionCreated,
+    SessionTotals,
+    StepUsage,
+    ToolCallStarted,
+    ToolResult,
+    TurnFinished,
+    User,
+)
+from service.core.turn_state import CallState, Phase, TurnState
+from service.core.usage import UsageTotals
+
+
+class Input(StrEnum):
+    """What a record means to the machine."""
+
+    CREATED = "created"
+    USER = "user"
+    ANSWER = "answer"
+    CALLS = "calls"
+    USAGE = "usage"
+    ATTEMPT = "attempt"
+    CALL_STARTED = "call_started"
+    RESULT = "result"
+    LAST_RESULT = "last_result"
+    LAST_RESULT_OVER_LIMIT = "last_result_over_limit"
+    RESUMED = "resumed"
+    FINISHED = "finished"
+
+
+TRANSITIONS: dict[tuple[Phase, Input], Phase] = {
+    (Phase.IDLE, Input.CREATED): Phase.IDLE,
+    (Phase.IDLE, Input.USER): Phase.ASKING,
+    # A fold may begin at the end of the turn before; and a queued turn may end before its message is taken up.
+    (Phase.IDLE, Input.FINISHED): Phase.IDLE,
+    (Phase.ASKING, Input.ANSWER): Phase.ENDING,
+    (Phase.ASKING, Input.CALLS): Phase.CALLING,
+    (Phase.ASKING, Input.USAGE): Phase.ASKING,
+    (Phase.ASKING, Input.ATTEMPT): Phase.ASKING,
+    (Phase.ASKING, Input.RESUMED): Phase.ASKING,
+    (Phase.ASKING, Input.FINISHED): Phase.IDLE,
+    (Phase.CALLING, Input.USAGE): Phase.CALLING,
+    (Phase.CALLING, Input.CALL_STARTED): Phase.CALLING,
+    (Phase.CALLING, Input.RESULT): Phase.CALLING,
+    (Phase.CALLING, Input.LAST_RESULT): Phase.ASKING,
+    (Phase.CALLING, Input.LAST_RESULT_OVER_LIMIT): Phase.ENDING,
+    (Phase.CALLING, Input.RESUMED): Phase.CALLING,
+    (Phase.ENDING, Input.USAGE): Phase.ENDING,
+    (Phase.ENDING, Input.RESUMED): Phase.ENDING,
+    (Phase.ENDING, Input.FINISHED): Phase.IDLE,
+}
+"""Every legal cell; what isn't here is a defect and raises."""
+
+
+def fold(entries: Iterable[Entry], *, used_tokens: int = 0) -> TurnState:
+    """Fold a session's records into its turn state, from `session_created` or a `turn_finished` on.
+
+    `used_tokens` is what the session's row kept of the time before the first of these records.
+    """
+    state = TurnState(used_tokens=used_tokens)
+    for entry in entries:
+        state = apply(state, entry)
+    return state
+
+
+def apply(state: TurnState, entry: Entry) -> TurnState:
+    """Take one entry of the log.
+
+    Raises:
+        IllegalTransition: the table has no such cell, or the record belongs to another turn or to no open call.
+    """
+    if state.turn is not None and entry.turn != state.turn:
+        raise IllegalTransition(f"a record of {entry.turn} at seq {entry.seq} while {state.turn} is open")
+    after = advance(state, entry.record)
+    return replace(after, turn=entry.turn) if isinstance(entry.record, User) else after
+
+
+def advance(state: TurnState, record: Record) -> TurnState:
+    """Take one record of the turn that is open.
+
+    Raises:
+        IllegalTransition: the table has no such cell, or the record belongs to no open call.
+    """
+    given = classify(state, record)
+    try:
+        phase = TRANSITIONS[state.phase, given]
+    except KeyError:
+        raise IllegalTransition(f"{given} while {state.phase}") from None
+    return replace(_taken(state, record), phase=phase)
+
+
+def classify(state: TurnState, record: Record) -> Input:
+    """Say what a record means in this state.
+
+    Raises:
+        IllegalTransition: a result or a start of a call that is not open.
+    """
+    match record:
+        case User():
+            return Input.USER
+        case Assistant(tool_calls=calls):
+            return Input.CALLS if calls else Input.ANSWER
+        case StepUsage():
+            return Input.USAGE
+        case Attempt():
+            return Input.ATTEMPT
+        case ToolCallStarted(call=call):
+            return _of_open_call(state, call, Input.CALL_STARTED)
+        case ToolResult(call=call):
+            return _of_open_call(state, call, _result_input(state))
+        case Resumed():
+            return Input.RESUMED
+        case TurnFinished():
+            return Input.FINISHED
+        case SessionCreated():
+            return Input.CREATED
+
+
+def _of_open_call(state: TurnState, call: int, given: Input) -> Input:
+    if state.phase is Phase.CALLING and call not in {open_call.call.call for open_call in state.open_calls}:
+        raise IllegalTransition(f"{given} of call {call}, which is not open")
+    return given
+
+
+def _result_input(state: TurnState) -> Input:
+    if len(state.open_calls) > 1:
+        return Input.RESULT
+    over = state.batches > state.options.limits.tool_iterations
+    return Input.LAST_RESULT_OVER_LIMIT if over else Input.LAST_RESULT
+
+
+def _taken(state: TurnState, record: Record) -> TurnState:
+    # Any record but `resumed` is progress: the count of restarts in vain begins anew (S4).
+    match record:
+        case User(options=options):
+            return TurnState(options=options, totals=state.totals, used_tokens=state.used_tokens)
+        case Assistant():
+            return _spoken(state, record)
+        case StepUsage():
+            return _counted(state, record)
+        case Attempt():
+            return replace(state, attempts=record.attempt, failed_by=record.kind, resumed=0)
+        case ToolCallStarted(call=call):
+            return replace(state, batch=_with(state, call, started=True), resumed=0)
+        case ToolResult():
+            return _settled(state, record)
+        case Resumed(attempt=attempt):
+            return replace(state, resumed=attempt)
+        case TurnFinished(totals=totals):
+            return TurnState(totals=totals, used_tokens=state.used_tokens)
+        case SessionCreated():
+            return state
+
+
+def _spoken(state: TurnState, record: Assistant) -> TurnState:
+    calls = tuple(CallState(call=call) for call in record.tool_calls)
+    totals = replace(state.totals, next_call=state.totals.next_call + len(calls))
+    return replace(
+        state,
+        step=record.step,
+        attempts=0,
+        failed_by=None,
+        failed_while_thinking=False,
+        batches=state.batches + (1 if calls else 0),
+        batch=calls,
+        answer=record,
+        totals=_add(totals, UsageTotals(tool_calls=len(calls))),
+        usage=state.usage + UsageTotals(tool_calls=len(calls)),
+        resumed=0,
+    )
+
+
+def _counted(state: TurnState, record: StepUsage) -> TurnState:
+    usage = UsageTotals(
+        prompt_tokens=record.prompt_tokens,
+        cached_tokens=record.cached_tokens,
+        completion_tokens=record.completion_tokens,
+        reasoning_tokens=record.reasoning_tokens,
+        completions=1,
+    )
+    kept = record.prompt_tokens + record.completion_tokens
+    return replace(
+        state,
+        usage=state.usage + usage,
+        totals=_add(state.totals, usage),
+        used_tokens=state.used_tokens if record.discarded else kept,
+        failed_while_thinking=record.discarded and record.reasoning_tokens > 0,
+        resumed=0,
+    )
+
+
+def _settled(state: TurnState, record: ToolResult) -> TurnState:
+    totals = replace(
+        state.totals,
+        data_class=higher_class(state.totals.data_class, record.data_class),
+        untrusted_seen=state.totals.untrusted_seen or record.untrusted,
+    )
+    return replace(state, batch=_with(state, record.call, result=record), totals=totals, resumed=0)
+
+
+def _with(
+    state: TurnState, number: int, *, started: bool = False, result: ToolResult | None = None
+) -> tuple[CallState, ...]:
+    return tuple(
+        replace(call, started=call.started or started, result=result or call.result)
+        if call.call.call == number
+        else call
+        for call in state.batch
+    )
+
+
+def _add(totals: SessionTotals, usage: UsageTotals) -> SessionTotals:
+    return replace(totals, usage=totals.usage + usage)

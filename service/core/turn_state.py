@@ -1,0 +1,67 @@
+"""A turn's state, as the fold of its records; nothing else is remembered (section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from service.core.errors import ErrorKind
+from service.core.ids import TurnId
+from service.core.records import Assistant, SessionTotals, ToolCall, ToolResult, TurnOptions
+from service.core.usage import UsageTotals
+
+
+class Phase(StrEnum):
+    """What the machine does next."""
+
+    IDLE = "idle"
+    """No turn is in progress: the next record is a `user`."""
+    ASKING = "asking"
+    """A sending point: the model is asked."""
+    CALLING = "calling"
+    """A batch is open: some of its calls have no result yet."""
+    ENDING = "ending"
+    """The outcome is known: `turn_finished` is due."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallState:
+    """One call of the open batch; its last record says where it is."""
+
+    call: ToolCall
+    started: bool = False
+    result: ToolResult | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnState:
+    """Everything that decides what a session's turn does next.
+
+    `step` counts completions that were kept; `attempts` the failed ones of the step that comes next;
+    `used_tokens` is prompt + completion of the last completion that is in the prompt.
+    """
+
+    phase: Phase = Phase.IDLE
+    turn: TurnId | None = None
+    options: TurnOptions = TurnOptions()
+    step: int = 0
+    attempts: int = 0
+    failed_by: ErrorKind | None = None
+    failed_while_thinking: bool = False
+    batches: int = 0
+    batch: tuple[CallState, ...] = ()
+    answer: Assistant | None = None
+    usage: UsageTotals = UsageTotals()
+    used_tokens: int = 0
+    resumed: int = 0
+    totals: SessionTotals = SessionTotals()
+
+    @property
+    def open_calls(self) -> tuple[CallState, ...]:
+        """The calls of the batch that have no result."""
+        return tuple(call for call in self.batch if call.result is None)
+
+    @property
+    def thinking_left(self) -> int:
+        """Tokens of thought that this turn may still spend (L6)."""
+        return max(0, self.options.limits.thinking_tokens - self.usage.reasoning_tokens)

@@ -1,0 +1,250 @@
+"""What the loop needs from outside, as protocols. Adapters and fakes implement them; nothing else is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from service.core.baseline import TemplateProfile
+from service.core.chain import Head
+from service.core.completion_events import Completion, CompletionDelta
+from service.core.completion_request import CompletionRequest
+from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.core.records import ParentLink
+from service.core.session_status import SessionStatus
+from service.core.tool_port import ToolAnswer, ToolRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """What llama-server says of itself: tokens of context per slot, number of slots, its template's profile."""
+
+    context_tokens: int
+    slots: int
+    model: str | None
+    template: TemplateProfile
+
+
+class Llama(Protocol):
+    """llama-server."""
+
+    def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+        """Ask for one completion: batches of deltas as they arrive together, last the finished completion.
+
+        Closing the generator closes the connection at once, which is what stops the server (L8).
+
+        Raises:
+            ModelFailure: the stream did not end in a usable completion (L3, L4).
+        """
+        ...
+
+    async def facts(self) -> ServerFacts:
+        """Ask `/props` and probe the template (L10).
+
+        Raises:
+            ModelFailure: the server is away, loads, or answers with something else.
+        """
+        ...
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Count the prompt's tokens as the server would see it (P7).
+
+        Raises:
+            ModelFailure: the server is away or refuses.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Ask `/health`.
+
+        Raises:
+            ModelFailure: the server is away or loads; the message says which.
+        """
+        ...
+
+
+class ToolPort(Protocol):
+    """The external endpoint that lists and runs tools (section 8)."""
+
+    async def list_tools(self) -> Sequence[JsonObject]:
+        """Fetch the port's list as it is; checking it is a rule of the core (X3).
+
+        Raises:
+            ToolPortFailure: the list can't be had.
+        """
+        ...
+
+    async def call(self, request: ToolRequest) -> ToolAnswer:
+        """Run one call. Whatever goes wrong is an answer with status `failed`, never an exception (X1)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDraft:
+    """A record that is about to be appended: `body` is its exact JSON with its `seq` inside (S3)."""
+
+    turn: TurnId | None
+    type: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRecord:
+    """A record as the store keeps it; `pos` grows strictly over the whole store, in commit order."""
+
+    session: SessionId
+    turn: TurnId | None
+    type: str
+    seq: int
+    pos: int
+    body: bytes
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """What the store is told of a session when it is made."""
+
+    id: SessionId
+    owner: OwnerId
+    title: str
+    metadata: JsonObject
+    agent: str | None
+    parent: ParentLink | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A session as the store keeps it beside its log; `created` is the body of its first record.
+
+    `status` is derived from the log and written in the transaction of the records that changed it.
+    """
+
+    id: SessionId
+    owner: OwnerId
+    title: str
+    metadata: JsonObject
+    agent: str | None
+    parent: ParentLink | None
+    created_at: datetime
+    updated_at: datetime
+    status: SessionStatus
+    head: Head
+    created: bytes
+
+
+class SessionLog(Protocol):
+    """The store: sessions, their logs, and the spec lists that baselines name by hash (section 9).
+
+    Every method may raise `StoreFailure`; a session that is not there is None or an empty list, never an error,
+    except for `append`, which then raises `SequenceConflict`.
+    """
+
+    async def create_session(
+        self, session: NewSession, records: Sequence[RecordDraft], status: SessionStatus
+    ) -> Sequence[StoredRecord]:
+        """Make a session and append its first records in one transaction."""
+        ...
+
+    async def append(
+        self,
+        session: SessionId,
+        expected_seq: int,
+        records: Sequence[RecordDraft],
+        status: SessionStatus,
+        now: datetime,
+    ) -> Sequence[StoredRecord]:
+        """Append all records or none; they are on disk when this returns (S1, S2).
+
+        Raises:
+            SequenceConflict: the log's last `seq` is not `expected_seq`, or the session is gone.
+        """
+        ...
+
+    async def read(
+        self,
+        session: SessionId,
+        *,
+        after_seq: int = 0,
+        after_pos: int = 0,
+        limit: int | None = None,
+        turn: TurnId | None = None,
+    ) -> Sequence[StoredRecord]:
+        """Read records in order; those of one turn only, when `turn` is given."""
+        ...
+
+    async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
+        """Read the last record of this type and all after it; everything, when there is none."""
+        ...
+
+    async def last_pos(self) -> int:
+        """Give the store's greatest `pos`, 0 when it is empty."""
+        ...
+
+    async def session(self, session: SessionId) -> SessionRow | None:
+        """Read one session's row."""
+        ...
+
+    async def sessions(
+        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None
+    ) -> Sequence[SessionRow]:
+        """List sessions, newest first; those created before the session `before`, when it is given."""
+        ...
+
+    async def busy_sessions(self) -> Sequence[SessionId]:
+        """List the sessions whose status is not idle, oldest first: what a start goes on with (S4)."""
+        ...
+
+    async def update_session(
+        self, session: SessionId, *, title: str | None, metadata: JsonObject | None, now: datetime
+    ) -> SessionRow | None:
+        """Change what a person may change; None leaves a value as it is."""
+        ...
+
+    async def delete_session(self, session: SessionId) -> bool:
+        """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
+        ...
+
+    async def put_specs(self, specs_hash: str, specs: bytes) -> None:
+        """Keep a spec list once, under the hash of its bytes (X3)."""
+        ...
+
+    async def specs(self, specs_hash: str) -> bytes | None:
+        """Read a spec list."""
+        ...
+
+    async def check(self) -> None:
+        """See whether the store answers (readyz)."""
+        ...
+
+
+class Clock(Protocol):
+    """Time."""
+
+    def now(self) -> datetime:
+        """Give the time of day, aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Give seconds that never go back."""
+        ...
+
+
+class Ids(Protocol):
+    """Identifiers."""
+
+    def session(self) -> SessionId:
+        """Make a session id, later ones sort behind earlier ones."""
+        ...
+
+    def turn(self) -> TurnId:
+        """Make a turn id, later ones sort behind earlier ones."""
+        ...
+
+    def fence(self) -> str:
+        """Draw 16 hex digits at random (P6)."""
+        ...

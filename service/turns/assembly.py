@@ -1,0 +1,72 @@
+"""Puts the parts of this package together over any ports: the same wiring for the service and for its tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.core.agents import AgentProfiles
+from service.core.baseline import Limits
+from service.ports import Clock, Ids, Llama, SessionLog, ToolPort
+from service.turns.absent_tool_port import AbsentToolPort
+from service.turns.batch_runner import BatchRunner
+from service.turns.feed import Feeds
+from service.turns.gate import Gate
+from service.turns.live_sessions import LiveSessions
+from service.turns.model_server import ModelServer
+from service.turns.preflight import Preflight
+from service.turns.readiness import Readiness
+from service.turns.runner import TurnRunner
+from service.turns.session_making import BaselineMaker
+from service.turns.sessions import Sessions
+from service.turns.step_runner import StepRunner
+from service.turns.tool_catalog import ToolCatalog
+
+# Permits before the server has told how many slots it has.
+_SLOTS_UNTIL_KNOWN = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """What this package offers to the edges."""
+
+    sessions: Sessions
+    tools: ToolCatalog
+    readiness: Readiness
+    gate: Gate
+
+
+def assemble(
+    *,
+    log: SessionLog,
+    llama: Llama,
+    port: ToolPort | None,
+    clock: Clock,
+    ids: Ids,
+    agents: AgentProfiles,
+    limits: Limits,
+    model: str | None,
+    slots: int | None,
+    min_room: int,
+    tool_concurrency: int,
+    resume_attempts: int,
+) -> Turns:
+    """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
+    gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
+    server = ModelServer(llama, gate, clock, slots=slots)
+    tools = ToolCatalog(port)
+    feeds = Feeds()
+    runner = TurnRunner(
+        StepRunner(llama, server, gate),
+        BatchRunner(port or AbsentToolPort(), ids, concurrency=tool_concurrency),
+    )
+    sessions = Sessions(
+        log=log,
+        clock=clock,
+        ids=ids,
+        feeds=feeds,
+        live=LiveSessions(log, clock, feeds, runner, resume_attempts=resume_attempts),
+        server=server,
+        baselines=BaselineMaker(agents, tools, server, limits, model),
+        preflight=Preflight(llama, server, min_room=min_room),
+    )
+    return Turns(sessions=sessions, tools=tools, readiness=Readiness(log, llama, server, tools), gate=gate)

@@ -1,0 +1,115 @@
+"""Wakes the followers of one session. It holds no events: records are in the log, text is in the step.
+
+What is kept is bounded: the last few records (so that live followers need not ask the log), the text of the step
+in flight, and the newest signal of each kind. A slow reader finds its deltas merged and its records in the log
+(H7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+from service.core.ids import SessionId, TurnId
+from service.core.signals import Signal
+from service.ports import StoredRecord
+from service.turns.events import SignalEvent
+from service.turns.step_text import StepText
+
+# Enough for the records of a few steps; a follower that is further behind reads the log.
+RECENT_RECORDS = 64
+
+
+class Feed:
+    """What is new in one session, for any number of followers."""
+
+    def __init__(self, session: SessionId) -> None:
+        self.session = session
+        self.recent: deque[StoredRecord] = deque(maxlen=RECENT_RECORDS)
+        self.step: StepText | None = None
+        self.closing: Signal | None = None
+        self._newest: dict[str, tuple[int, SignalEvent]] = {}
+        self._version = 0
+        self._wakers: set[asyncio.Event] = set()
+
+    @property
+    def version(self) -> int:
+        """Grows with each signal."""
+        return self._version
+
+    def attach(self, waker: asyncio.Event) -> None:
+        """Have `waker` set whenever something is new."""
+        self._wakers.add(waker)
+
+    def detach(self, waker: asyncio.Event) -> None:
+        """Stop waking it."""
+        self._wakers.discard(waker)
+
+    def publish_records(self, records: Sequence[StoredRecord]) -> None:
+        """Tell of records that are in the log (S1: never before they are)."""
+        self.recent.extend(records)
+        self.wake()
+
+    def publish_signal(self, turn: TurnId | None, signal: Signal) -> None:
+        """Tell of a signal; a newer one of its kind replaces it for those who have not seen it."""
+        self._version += 1
+        event = SignalEvent(session=self.session, turn=turn, signal=signal)
+        self._newest[signal.type] = (self._version, event)
+        self.wake()
+
+    def forget_signal(self, kind: type[Signal]) -> None:
+        """Don't tell new followers of what has passed."""
+        self._newest.pop(kind.type, None)
+
+    def begin_step(self, step: StepText) -> None:
+        """Start the text of a step, or of another attempt at it."""
+        self.step = step
+
+    def end_step(self) -> None:
+        """Forget the step's text and its signals: what is worth keeping of it is a record now."""
+        self.step = None
+        self._newest.clear()
+
+    def signals_after(self, version: int) -> list[SignalEvent]:
+        """Give the newest signal of each kind that came after this version, in order."""
+        return [event for seen, event in sorted(self._newest.values(), key=lambda item: item[0]) if seen > version]
+
+    def close(self, signal: Signal) -> None:
+        """End every follower with a last signal (H8, H9)."""
+        self.closing = signal
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake every follower."""
+        for waker in self._wakers:
+            waker.set()
+
+
+class Feeds:
+    """The feeds of all sessions that run or that someone follows; each lives as long as one of these holds it."""
+
+    def __init__(self) -> None:
+        self._feeds: WeakValueDictionary[SessionId, Feed] = WeakValueDictionary()
+        self._closing: Signal | None = None
+
+    def of(self, session: SessionId) -> Feed:
+        """Give the session's feed, made when there is none."""
+        feed = self._feeds.get(session)
+        if feed is None:
+            feed = self._feeds[session] = Feed(session)
+            feed.closing = self._closing
+        return feed
+
+    def close_one(self, session: SessionId, signal: Signal) -> None:
+        """End the followers of one session."""
+        feed = self._feeds.get(session)
+        if feed is not None:
+            feed.close(signal)
+
+    def close_all(self, signal: Signal) -> None:
+        """End all followers, also those that come from now on."""
+        self._closing = signal
+        for feed in list(self._feeds.values()):
+            feed.close(signal)

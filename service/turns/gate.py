@@ -1,0 +1,102 @@
+"""Bounds the completions in flight to the server's slots (L9): first come, first served over sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+TellPosition = Callable[[int], None]
+"""Takes a waiter's place in the queue, counted from 1; called again whenever it changes."""
+
+
+class Gate:
+    """A counted gate with a queue in order of arrival.
+
+    A session has at most one completion in flight, so the order of arrival is fair over sessions.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._in_use = 0
+        self._queue: deque[_Waiter] = deque()
+
+    @property
+    def capacity(self) -> int:
+        """How many permits there are."""
+        return self._capacity
+
+    @property
+    def in_use(self) -> int:
+        """How many permits are given out."""
+        return self._in_use
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a permit."""
+        return len(self._queue)
+
+    def resize(self, capacity: int) -> None:
+        """Follow the server's number of slots; permits that are out stay valid."""
+        self._capacity = capacity
+        self._admit()
+
+    @asynccontextmanager
+    async def permit(self, tell_position: TellPosition) -> AsyncGenerator[None]:
+        """Hold one permit for the body's time; leaving the queue or the body in any way gives it back."""
+        await self._enter(tell_position)
+        try:
+            yield
+        finally:
+            self._in_use -= 1
+            self._admit()
+
+    async def _enter(self, tell_position: TellPosition) -> None:
+        if self._in_use < self._capacity and not self._queue:
+            self._in_use += 1
+            return
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), tell_position)
+        self._queue.append(waiter)
+        waiter.tell(len(self._queue))
+        try:
+            await waiter.admitted
+        except asyncio.CancelledError:
+            self._leave(waiter)
+            raise
+
+    def _leave(self, waiter: _Waiter) -> None:
+        if waiter in self._queue:
+            self._queue.remove(waiter)
+            self._tell_positions()
+        else:
+            # It was admitted in the same moment in which it was cancelled: the permit goes on to the next.
+            self._in_use -= 1
+            self._admit()
+
+    def _admit(self) -> None:
+        admitted = False
+        while self._queue and self._in_use < self._capacity:
+            self._in_use += 1
+            self._queue.popleft().admitted.set_result(None)
+            admitted = True
+        if admitted:
+            self._tell_positions()
+
+    def _tell_positions(self) -> None:
+        for position, waiter in enumerate(self._queue, start=1):
+            waiter.tell(position)
+
+
+class _Waiter:
+    """One that waits; `tell` passes on only what is new."""
+
+    def __init__(self, admitted: asyncio.Future[None], tell_position: TellPosition) -> None:
+        self.admitted = admitted
+        self._tell_position = tell_position
+        self._told: int | None = None
+
+    def tell(self, position: int) -> None:
+        if position != self._told:
+            self._told = position
+            self._tell_position(position)

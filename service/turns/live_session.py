@@ -1,0 +1,119 @@
+"""A session in memory while its turns run: the fold of its log, and the one place that appends to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from service.codec import decode_record, encode_record
+from service.core.baseline import Baseline
+from service.core.ids import SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.core.projection import Projection
+from service.core.records import Entry, Record, SessionCreated
+from service.core.toolset import Toolset
+from service.core.turn_fold import apply
+from service.core.turn_state import TurnState
+from service.core.turn_view import session_status
+from service.ports import Clock, RecordDraft, SessionLog, StoredRecord
+from service.turns.feed import Feed
+
+
+class LiveSession:
+    """One session's fold and projection, kept in step with its log by `append`.
+
+    After a `StoreFailure` the memory may lag behind the log: the owner drops it and loads it anew.
+    """
+
+    def __init__(
+        self,
+        session: SessionId,
+        *,
+        baseline: Baseline,
+        entries: Iterable[Entry],
+        toolset: Toolset,
+        feed: Feed,
+        log: SessionLog,
+        clock: Clock,
+    ) -> None:
+        self.id = session
+        self.baseline = baseline
+        self.toolset = toolset
+        self.feed = feed
+        self.state = TurnState()
+        self.last_seq = 0
+        self._projection = Projection()
+        self._log = log
+        self._clock = clock
+        self._appending = asyncio.Lock()
+        for entry in entries:
+            self._take(entry)
+
+    @property
+    def messages(self) -> tuple[JsonObject, ...]:
+        """What the model would be sent now."""
+        return self._projection.messages
+
+    async def append(self, *records: Record, turn: TurnId | None = None) -> None:
+        """Append records to the log, fold them, then publish them, in this order and as one.
+
+        A cancel that comes while the write is under way waits for it: the log and the memory never part.
+
+        Raises:
+            StoreFailure: nothing was kept.
+        """
+        writing = asyncio.ensure_future(self._append(records, turn if turn is not None else self.state.turn))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            while not writing.done():
+                # A second cancel must not leave the write alone either; the write itself is bounded by the store.
+                try:
+                    await asyncio.wait({writing})
+                except asyncio.CancelledError:
+                    continue
+            writing.exception()
+            raise
+
+    async def _append(self, records: Sequence[Record], turn: TurnId | None) -> None:
+        async with self._appending:
+            entries = self._entries(records, turn)
+            state = self.state
+            for entry in entries:
+                state = apply(state, entry)
+            drafts = [
+                RecordDraft(turn=entry.turn, type=entry.record.type, body=encode_record(entry)) for entry in entries
+            ]
+            now = entries[-1].time
+            stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now)
+            for entry in entries:
+                self._take(entry)
+            self._publish(records, stored)
+
+    def _entries(self, records: Sequence[Record], turn: TurnId | None) -> list[Entry]:
+        now = self._clock.now()
+        return [
+            Entry(session=self.id, turn=turn, seq=self.last_seq + place, time=now, record=record)
+            for place, record in enumerate(records, start=1)
+        ]
+
+    def _take(self, entry: Entry) -> None:
+        self.state = apply(self.state, entry)
+        self._projection.apply(entry.record)
+        self.last_seq = entry.seq
+
+    def _publish(self, records: Sequence[Record], stored: Sequence[StoredRecord]) -> None:
+        # In one go, so that no follower sees a step both as its record and as text in flight.
+        if any(record.type in _ENDS_STEP for record in records):
+            self.feed.end_step()
+        self.feed.publish_records(stored)
+
+
+_ENDS_STEP = frozenset({"assistant", "turn_finished"})
+
+
+def baseline_of(created: bytes) -> Baseline:
+    """Read the baseline from the body of a session's first record."""
+    record = decode_record(created).record
+    assert isinstance(record, SessionCreated)  # seq 1 is nothing else
+    return record.baseline

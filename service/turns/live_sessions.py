@@ -1,0 +1,156 @@
+"""The sessions in memory, and the one task that each may run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from service.codec import decode_record
+from service.core.errors import ErrorKind
+from service.core.ids import SessionId
+from service.core.records import Resumed
+from service.core.signals import Signal
+from service.core.tool_specs import decode_specs
+from service.core.toolset import Toolset
+from service.core.turn_records import of_error
+from service.core.turn_state import Phase
+from service.ports import Clock, SessionLog, SessionRow
+from service.turns.feed import Feeds
+from service.turns.live_session import LiveSession, baseline_of
+from service.turns.runner import TurnRun, TurnRunner
+
+# Idle sessions kept in memory, so that their next turn need not read the log again.
+IDLE_KEPT = 256
+
+
+class LiveSessions:
+    """Loads sessions, runs their turns, and forgets those that are idle for longest."""
+
+    def __init__(
+        self, log: SessionLog, clock: Clock, feeds: Feeds, runner: TurnRunner, *, resume_attempts: int
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._feeds = feeds
+        self._runner = runner
+        self._resume_attempts = resume_attempts
+        self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
+        self._runs: dict[SessionId, TurnRun] = {}
+        self._tasks: dict[SessionId, asyncio.Task[None]] = {}
+        self._toolsets: dict[str, Toolset] = {}
+
+    def run_of(self, session: SessionId) -> TurnRun | None:
+        """Give the run that is in progress."""
+        return self._runs.get(session)
+
+    async def load_idle(self, row: SessionRow) -> LiveSession:
+        """Take a session that no turn runs in out of memory, or read it from its log.
+
+        A turn that the log leaves open though nothing runs it lost its last record to a broken store: its end is
+        appended first (S5).
+
+        Raises:
+            StoreFailure: the log can't be read, or that end can't be written.
+        """
+        live = self._idle.pop(row.id, None) or await self._read(row)
+        if live.state.phase is not Phase.IDLE:
+            await live.append(*of_error(live.state, ErrorKind.STORE, "the end of this turn could not be written"))
+        return live
+
+    async def look_at(self, row: SessionRow) -> LiveSession:
+        """Give the session as it is now, for reading only."""
+        run = self._runs.get(row.id)
+        if run is not None:
+            return run.live
+        return self._idle.get(row.id) or await self._read(row)
+
+    async def resume(self, row: SessionRow) -> None:
+        """Go on with the turn that the last process left open, or end it when that was tried too often (S4)."""
+        live = await self._read(row)
+        state = live.state
+        if state.phase is Phase.IDLE:
+            return
+        if state.resumed >= self._resume_attempts:
+            message = f"the service ended {state.resumed} times while it went on with this turn (resume_attempts)"
+            await live.append(*of_error(state, ErrorKind.CRASHED, message))
+            return
+        await live.append(Resumed(attempt=state.resumed + 1))
+        self.start(live)
+
+    async def _read(self, row: SessionRow) -> LiveSession:
+        stored = await self._log.read(row.id)
+        baseline = baseline_of(row.created)
+        entries = [decode_record(record.body) for record in stored]
+        toolset = await self._toolset(baseline.tools.hash)
+        return LiveSession(
+            row.id,
+            baseline=baseline,
+            entries=entries,
+            toolset=toolset,
+            feed=self._feeds.of(row.id),
+            log=self._log,
+            clock=self._clock,
+        )
+
+    async def _toolset(self, specs_hash: str | None) -> Toolset:
+        if specs_hash is None:
+            return Toolset()
+        if specs_hash not in self._toolsets:
+            encoded = await self._log.specs(specs_hash)
+            assert encoded is not None  # kept before the session that names it, and never removed
+            self._toolsets[specs_hash] = Toolset(decode_specs(encoded))
+        return self._toolsets[specs_hash]
+
+    def keep(self, live: LiveSession) -> None:
+        """Keep an idle session in memory."""
+        self._idle[live.id] = live
+        self._idle.move_to_end(live.id)
+        while len(self._idle) > IDLE_KEPT:
+            self._idle.popitem(last=False)
+
+    def forget(self, session: SessionId) -> None:
+        """Drop a session from memory."""
+        self._idle.pop(session, None)
+
+    def start(self, live: LiveSession) -> None:
+        """Run the open turn of this session in a task of its own."""
+        run = TurnRun(live)
+        self._runs[live.id] = run
+        self._tasks[live.id] = asyncio.create_task(self._run(run), name=f"turn {live.state.turn}")
+
+    async def _run(self, run: TurnRun) -> None:
+        live = run.live
+        try:
+            await self._runner.run(run)
+        finally:
+            del self._runs[live.id]
+            del self._tasks[live.id]
+            if live.state.phase is Phase.IDLE:
+                self.keep(live)
+            live.feed.wake()
+
+    async def cancel(self, session: SessionId) -> None:
+        """Cancel the session's turn and wait until it has ended (T13)."""
+        run, task = self._runs.get(session), self._tasks.get(session)
+        if run is None or task is None:
+            return
+        run.cancelled = True
+        task.cancel()
+        await asyncio.wait({task})
+
+    async def finished(self, session: SessionId) -> None:
+        """Wait until the session's turn has ended, if one runs."""
+        task = self._tasks.get(session)
+        if task is not None:
+            await asyncio.wait({task})
+
+    async def shut_down(self, drain_s: float, last_word: Signal) -> None:
+        """Give running turns some time, end all followers, and leave what still runs in the log (H8)."""
+        self._feeds.close_all(last_word)
+        tasks = set(self._tasks.values())
+        if tasks:
+            _, running = await asyncio.wait(tasks, timeout=drain_s)
+            for task in running:
+                task.cancel()
+            if running:
+                await asyncio.wait(running)

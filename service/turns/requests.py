@@ -1,0 +1,44 @@
+"""What callers ask of the sessions, already checked for shape; rules on the values are checked below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from service.core.baseline import Compaction, Thinking, ToolMode
+from service.core.json_types import JsonObject
+from service.core.records import OnToolLimit, ToolChoice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsAsked:
+    """Which tools a new session wants: `names` None means all, () none; `mode` None leaves it to us (X3)."""
+
+    names: tuple[str, ...] | None = None
+    mode: ToolMode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionAsked:
+    """A new session; None leaves a value to the agent's profile, then to the settings."""
+
+    agent: str | None = None
+    system: str | None = None
+    tools: ToolsAsked | None = None
+    model: str | None = None
+    title: str = ""
+    metadata: JsonObject = field(default_factory=dict[str, object])
+    sampling: JsonObject | None = None
+    limits: JsonObject | None = None
+    thinking: Thinking | None = None
+    compaction: Compaction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAsked:
+    """A new turn; `limits` holds only those that were given."""
+
+    content: str
+    tool_choice: ToolChoice = ToolChoice.AUTO
+    on_tool_limit: OnToolLimit = OnToolLimit.STOP
+    limits: JsonObject | None = None
+    response_format: JsonObject | None = None

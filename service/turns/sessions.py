@@ -1,0 +1,309 @@
+"""Sessions and their turns: one turn at a time, each owned by a task of this service and by no request (H4, H5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from service.codec import decode_record, encode_record
+from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
+from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.core.limits import LimitTooHigh, lowered
+from service.core.records import Entry, SessionCreated, ToolChoice, TurnOptions, User
+from service.core.session_status import SessionStatus
+from service.core.signals import SessionDeleted, ShuttingDown
+from service.core.turn_state import Phase
+from service.core.turn_view import turn_view, turn_views
+from service.core.views import ContextFill, PromptView, SessionView, TurnState, TurnView
+from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
+from service.turns.feed import Feeds
+from service.turns.follower import Follower
+from service.turns.following import Following
+from service.turns.live_session import LiveSession
+from service.turns.live_sessions import LiveSessions
+from service.turns.model_server import ModelServer
+from service.turns.preflight import Preflight
+from service.turns.requests import SessionAsked, TurnAsked
+from service.turns.session_making import BaselineMaker
+
+log = structlog.get_logger(__name__)
+
+# What a client is told to wait before it asks a busy session again, in seconds.
+BUSY_RETRY_S = 1
+
+
+class Sessions:
+    """Everything that callers do with sessions and turns; what isn't the owner's is not there."""
+
+    def __init__(
+        self,
+        *,
+        log: SessionLog,
+        clock: Clock,
+        ids: Ids,
+        feeds: Feeds,
+        live: LiveSessions,
+        server: ModelServer,
+        baselines: BaselineMaker,
+        preflight: Preflight,
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._ids = ids
+        self._feeds = feeds
+        self._live = live
+        self._server = server
+        self._baselines = baselines
+        self._preflight = preflight
+        self._following = Following(log, feeds)
+        self._starting: set[SessionId] = set()
+        self._deleting: set[SessionId] = set()
+        self._shutting_down = False
+
+    async def create(self, asked: SessionAsked, owner: OwnerId) -> SessionView:
+        """Make a session.
+
+        Raises:
+            RequestRefused: what was asked can't be had, or the service shuts down.
+        """
+        self._refuse_at_shutdown()
+        made = await self._baselines.make(asked)
+        if made.specs is not None and made.baseline.tools.hash is not None:
+            # Before the session that names them, so that a crash in between leaves no session without its specs.
+            await self._log.put_specs(made.baseline.tools.hash, made.specs)
+        now = self._clock.now()
+        session = NewSession(
+            id=self._ids.session(),
+            owner=owner,
+            title=asked.title,
+            metadata=asked.metadata,
+            agent=made.agent,
+            parent=None,
+            created_at=now,
+        )
+        record = SessionCreated(agent=made.agent, baseline=made.baseline)
+        entry = Entry(session=session.id, turn=None, seq=1, time=now, record=record)
+        draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
+        await self._log.create_session(session, [draft], SessionStatus())
+        return await self.view(session.id, owner)
+
+    async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
+        """Give the session resource."""
+        return self._shown(await self._row(session, owner))
+
+    async def page(
+        self, owner: OwnerId, *, limit: int, after: SessionId | None
+    ) -> tuple[Sequence[SessionView], SessionId | None]:
+        """Give sessions, newest first, and the cursor of the next page (None on the last one)."""
+        rows = await self._log.sessions(owner=owner, limit=limit + 1, before=after)
+        following = rows[limit - 1].id if len(rows) > limit else None
+        return [self._shown(row) for row in rows[:limit]], following
+
+    async def update(
+        self, session: SessionId, owner: OwnerId, *, title: str | None, metadata: JsonObject | None
+    ) -> SessionView:
+        """Change title or metadata; None leaves one as it is."""
+        await self._row(session, owner)
+        row = await self._log.update_session(session, title=title, metadata=metadata, now=self._clock.now())
+        if row is None:
+            raise _no_such("session", session)
+        return self._shown(row)
+
+    async def delete(self, session: SessionId, owner: OwnerId) -> None:
+        """Cancel what runs, end the followers, and remove the session with all that it kept (H9)."""
+        await self._row(session, owner)
+        self._deleting.add(session)
+        try:
+            await self._live.cancel(session)
+            self._live.forget(session)
+            await self._log.delete_session(session)
+            self._feeds.close_one(session, SessionDeleted())
+        finally:
+            self._deleting.discard(session)
+
+    async def start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked) -> TurnId:
+        """Take a message in and run its turn; when this returns the message is in the log.
+
+        Raises:
+            RequestRefused: the session is busy, the message does not fit, a limit would rise, or the service shuts
+                down.
+        """
+        self._refuse_at_shutdown()
+        row = await self._row(session, owner)
+        self._refuse_busy(session, row)
+        self._starting.add(session)
+        try:
+            return await self._start(row, asked)
+        except SequenceConflict:
+            # The session was deleted in the meantime; anything else is a fault of ours.
+            await self._row(session, owner)
+            raise
+        finally:
+            self._starting.discard(session)
+
+    async def _start(self, row: SessionRow, asked: TurnAsked) -> TurnId:
+        live = await self._live.load_idle(row)
+        try:
+            options = _options(live, asked)
+            await self._preflight.check(live, asked.content)
+            turn = self._ids.turn()
+            await live.append(User(content=asked.content, options=options), turn=turn)
+        finally:
+            # A caller that is gone by now does not matter: a message that is in the log has its turn (H5).
+            if live.state.phase is Phase.IDLE:
+                self._live.keep(live)
+            else:
+                self._live.start(live)
+        return turn
+
+    async def turn(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
+        """Give the turn resource."""
+        await self._row(session, owner)
+        return await self._turn(session, turn)
+
+    async def turns(self, session: SessionId, owner: OwnerId) -> Sequence[TurnView]:
+        """Give all turns of a session, oldest first."""
+        await self._row(session, owner)
+        return turn_views(decode_record(stored.body) for stored in await self._log.read(session))
+
+    async def cancel(self, session: SessionId, turn: TurnId, owner: OwnerId) -> tuple[TurnView, bool]:
+        """Cancel a turn; the flag says that it had ended before (T13)."""
+        view = await self.turn(session, turn, owner)
+        if view.state is TurnState.FINISHED:
+            return view, True
+        if self._live.run_of(session) is not None:
+            await self._live.cancel(session)
+        else:
+            self._live.keep(await self._live.load_idle(await self._row(session, owner)))
+        return await self._turn(session, turn), False
+
+    async def wait(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
+        """Wait until the turn has ended, or waits for a person, and give it."""
+        await self._row(session, owner)
+        run = self._live.run_of(session)
+        if run is not None and run.live.state.turn == turn:
+            await self._live.finished(session)
+        return await self._turn(session, turn)
+
+    async def records(self, session: SessionId, owner: OwnerId, *, after: int, limit: int) -> Sequence[StoredRecord]:
+        """Read the log by `seq`."""
+        await self._row(session, owner)
+        return await self._log.read(session, after_seq=after, limit=limit)
+
+    async def messages(self, session: SessionId, owner: OwnerId) -> PromptView:
+        """Give what the model would be sent now."""
+        live = await self._live.look_at(await self._row(session, owner))
+        return PromptView(messages=live.messages, tools=live.toolset.prompt_specs)
+
+    async def follow(
+        self,
+        session: SessionId,
+        owner: OwnerId,
+        *,
+        turn: TurnId | None,
+        after_pos: int | None,
+        until_pause: bool = False,
+    ) -> Follower | None:
+        """Prepare to follow a session or one of its turns; all that can be refused is refused here (H6).
+
+        `until_pause` is the stream of a POST: from the turn's first record on, every delta, until it ends or waits
+        for a person. None says that the turn's end was seen already.
+        """
+        row = await self._row(session, owner)
+        if turn is None:
+            return await self._following.session(row, after_pos)
+        view = await self._turn(session, turn)
+        return await self._following.turn(view, after_pos, from_start=until_pause)
+
+    async def resume_unfinished(self) -> None:
+        """Go on with every turn that the last process left unfinished (S4)."""
+        for session in await self._log.busy_sessions():
+            row = await self._log.session(session)
+            try:
+                if row is not None:
+                    await self._live.resume(row)
+            except StoreFailure as failure:
+                # One log that can't be read must not keep the others waiting.
+                log.error("turn.not_resumed", session=session, reason=str(failure))
+
+    async def shut_down(self, drain_s: float) -> None:
+        """Take no new turns, end the streams, and give running turns some time (H8)."""
+        self._shutting_down = True
+        await self._live.shut_down(drain_s, ShuttingDown())
+
+    async def _row(self, session: SessionId, owner: OwnerId) -> SessionRow:
+        row = await self._log.session(session)
+        if row is None or row.owner != owner or session in self._deleting:
+            raise _no_such("session", session)
+        return row
+
+    async def _turn(self, session: SessionId, turn: TurnId) -> TurnView:
+        stored = await self._log.read(session, turn=turn)
+        if not stored:
+            raise _no_such("turn", turn)
+        return turn_view([decode_record(record.body) for record in stored])
+
+    def _refuse_busy(self, session: SessionId, row: SessionRow) -> None:
+        run = self._live.run_of(session)
+        if run is None and session not in self._starting:
+            return
+        turn = run.live.state.turn if run is not None else row.status.running
+        raise RequestRefused(
+            ProblemCode.TURN_IN_PROGRESS,
+            "This session is busy with another turn. Wait for its end or cancel it, then send the message again.",
+            extensions={"turn": turn},
+            retry_after_s=BUSY_RETRY_S,
+        )
+
+    def _refuse_at_shutdown(self) -> None:
+        if self._shutting_down:
+            raise RequestRefused(
+                ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=5
+            )
+
+    def _shown(self, row: SessionRow) -> SessionView:
+        created = decode_record(row.created).record
+        assert isinstance(created, SessionCreated)  # seq 1 is nothing else
+        size = self._server.context_tokens
+        used = row.status.used_tokens
+        return SessionView(
+            id=row.id,
+            title=row.title,
+            metadata=row.metadata,
+            owner=row.owner,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            agent=row.agent,
+            parent=row.parent,
+            baseline=created.baseline,
+            status=row.status,
+            last_seq=row.head.seq,
+            context=ContextFill(used_tokens=used, size_tokens=size, fill=round(used / size, 4) if size else None),
+        )
+
+
+def _options(live: LiveSession, asked: TurnAsked) -> TurnOptions:
+    has_tools = bool(len(live.toolset))
+    if asked.tool_choice is ToolChoice.REQUIRED and not has_tools:
+        raise RequestRefused(ProblemCode.VALIDATION, "tool_choice required: this session has no tools.")
+    if asked.response_format is not None and has_tools and asked.tool_choice is not ToolChoice.NONE:
+        raise RequestRefused(
+            ProblemCode.VALIDATION,
+            "response_format goes with tools only when tool_choice is none: llama-server drops the tools otherwise.",
+        )
+    try:
+        limits = lowered(live.baseline.limits, asked.limits)
+    except LimitTooHigh as error:
+        raise RequestRefused(ProblemCode.VALIDATION, str(error)) from error
+    return TurnOptions(
+        tool_choice=asked.tool_choice,
+        on_tool_limit=asked.on_tool_limit,
+        limits=limits,
+        response_format=asked.response_format,
+    )
+
+
+def _no_such(what: str, name: str) -> RequestRefused:
+    return RequestRefused(ProblemCode.NOT_FOUND, f"There is no {what} {name!r}.")

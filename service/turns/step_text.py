@@ -1,0 +1,62 @@
+"""The text of the step in flight: kept once for all followers, and read by each from where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from service.core.completion_events import CompletionDelta, ContentText, PromptProgress, ReasoningText
+from service.core.ids import TurnId
+from service.core.turn_records import PartialAnswer
+
+
+@dataclass(slots=True)
+class TextPart:
+    """One part of a step's text, in the pieces in which it came; `length` counts code points."""
+
+    pieces: list[str] = field(default_factory=list[str])
+    length: int = 0
+
+    def add(self, text: str) -> None:
+        """Append a piece."""
+        self.pieces.append(text)
+        self.length += len(text)
+
+    @property
+    def text(self) -> str:
+        """Everything so far."""
+        return "".join(self.pieces)
+
+
+@dataclass(slots=True)
+class StepText:
+    """What has come of one attempt at a step."""
+
+    turn: TurnId
+    step: int
+    attempt: int
+    reasoning: TextPart = field(default_factory=TextPart)
+    content: TextPart = field(default_factory=TextPart)
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+
+    def take(self, delta: CompletionDelta) -> None:
+        """Take what the stream gave."""
+        match delta:
+            case ReasoningText(text=text):
+                self.reasoning.add(text)
+            case ContentText(text=text):
+                self.content.add(text)
+            case PromptProgress(total=total, cached=cached):
+                self.prompt_tokens, self.cached_tokens = total, cached
+
+    def left_behind(self) -> PartialAnswer:
+        """Give what is to be kept when the completion is left before its end; a piece counts as a token."""
+        thought, said = len(self.reasoning.pieces), len(self.content.pieces)
+        return PartialAnswer(
+            reasoning=self.reasoning.text,
+            content=self.content.text,
+            prompt_tokens=self.prompt_tokens,
+            cached_tokens=self.cached_tokens,
+            completion_tokens=thought + said,
+            reasoning_tokens=thought,
+        )

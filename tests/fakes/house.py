@@ -1,0 +1,77 @@
+"""The service without its edges: real turns over fakes, wired as bootstrap wires the real thing."""
+
+from __future__ import annotations
+
+from service.adapters.log_memory import MemoryLog
+from service.codec import decode_record
+from service.core.agents import AgentProfiles
+from service.core.baseline import Limits
+from service.core.ids import LOCAL_OWNER, SessionId, TurnId
+from service.core.records import Entry, Record
+from service.core.views import TurnView
+from service.ports import SessionLog
+from service.turns.assembly import Turns, assemble
+from service.turns.requests import SessionAsked, TurnAsked
+from tests.fakes.clock import CountingIds, SteppingClock
+from tests.fakes.llama import ScriptedLlama
+from tests.fakes.tool_port import TablePort
+
+
+class House:
+    """Sessions over a scripted model, a table of tools and the memory log."""
+
+    def __init__(
+        self,
+        llama: ScriptedLlama,
+        port: TablePort | None = None,
+        *,
+        log: SessionLog | None = None,
+        agents: AgentProfiles | None = None,
+        ids: CountingIds | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.llama = llama
+        self.port = port
+        self.log = log or MemoryLog()
+        self.clock = SteppingClock()
+        self.turns: Turns = assemble(
+            log=self.log,
+            llama=llama,
+            port=port,
+            clock=self.clock,
+            ids=ids or CountingIds(),
+            agents=agents or AgentProfiles(),
+            limits=limits or Limits(),
+            model=None,
+            slots=None,
+            min_room=16,
+            tool_concurrency=4,
+            resume_attempts=3,
+        )
+        self.sessions = self.turns.sessions
+
+    async def session(self, **asked: object) -> SessionId:
+        """Make a session."""
+        view = await self.sessions.create(SessionAsked(**asked), LOCAL_OWNER)  # pyright: ignore[reportArgumentType]
+        return view.id
+
+    async def start(self, session: SessionId, content: str = "Hello", **asked: object) -> TurnId:
+        """Start a turn."""
+        turn = TurnAsked(content=content, **asked)  # pyright: ignore[reportArgumentType]
+        return await self.sessions.start_turn(session, LOCAL_OWNER, turn)
+
+    async def finish(self, session: SessionId, turn: TurnId) -> TurnView:
+        """Wait for the turn's end."""
+        return await self.sessions.wait(session, turn, LOCAL_OWNER)
+
+    async def run(self, session: SessionId, content: str = "Hello", **asked: object) -> TurnView:
+        """Run a turn to its end."""
+        return await self.finish(session, await self.start(session, content, **asked))
+
+    async def entries(self, session: SessionId) -> list[Entry]:
+        """Read the session's log."""
+        return [decode_record(stored.body) for stored in await self.log.read(session)]
+
+    async def records(self, session: SessionId) -> list[Record]:
+        """Read the session's records, without their envelopes."""
+        return [entry.record for entry in await self.entries(session)]

@@ -1,0 +1,147 @@
+"""A model server that plays a script, and is as strict about prompts as the strictest template."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from service.core.baseline import TemplateProfile
+from service.core.completion_events import (
+    Completion,
+    CompletionDelta,
+    CompletionUsage,
+    ContentText,
+    ModelCall,
+    PromptProgress,
+    ReasoningText,
+)
+from service.core.completion_request import CompletionRequest
+from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
+from service.ports import ServerFacts
+from tests.fakes.strict_prompt import MalformedPrompt, check_prompt
+
+PROFILE = TemplateProfile(hash="template-1", tools=True, parallel=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """One completion of a script: what streams, and how it ends.
+
+    `before_end` is waited for when everything has streamed; `streaming` is set at that moment.
+    """
+
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[ModelCall, ...] = ()
+    finish_reason: str | None = None
+    failure: ModelFailure | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    streaming: asyncio.Event = field(default_factory=asyncio.Event)
+    before_end: asyncio.Event | None = None
+
+
+def say(text: str, **other: object) -> Play:
+    """A completion that is only text."""
+    return Play(content=text, **other)  # pyright: ignore[reportArgumentType]
+
+
+def call(name: str, arguments: str = "{}", *, id: str | None = "call-1") -> ModelCall:
+    """A tool call of the model."""
+    return ModelCall(id=id, name=name, arguments=arguments)
+
+
+def ask_for(*calls: ModelCall, content: str = "") -> Play:
+    """A completion that asks for tools."""
+    return Play(content=content, calls=calls)
+
+
+class ScriptedLlama:
+    """Plays one `Play` per request, in order; the last one again and again when `endless` is set."""
+
+    def __init__(self, *script: Play, context_tokens: int = 4096, slots: int = 2, endless: bool = False) -> None:
+        self.script = list(script)
+        self.requests: list[CompletionRequest] = []
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.endless = endless
+        self.away: ModelFailure | None = None
+        self.server = ServerFacts(context_tokens=context_tokens, slots=slots, model="fake", template=PROFILE)
+        self.counted_tokens = 10
+        self.counts = 0
+
+    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+        self.requests.append(request)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            try:
+                check_prompt(request.messages)
+            except MalformedPrompt as fault:
+                raise UpstreamHttp(400, str(fault)) from fault
+            play = self._next()
+            async for item in self._played(play, request):
+                yield item
+        finally:
+            self.in_flight -= 1
+
+    def _next(self) -> Play:
+        if not self.script:
+            raise AssertionError("the script has no further completion")
+        return self.script[0] if self.endless and len(self.script) == 1 else self.script.pop(0)
+
+    async def _played(
+        self, play: Play, request: CompletionRequest
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+        prompt_tokens = sum(len(message["content"].split()) + 4 for message in request.messages)
+        yield [PromptProgress(processed=prompt_tokens, cached=0, total=prompt_tokens, time_ms=1)]
+        await asyncio.sleep(0)
+        for piece in _pieces(play.reasoning):
+            yield [ReasoningText(text=piece)]
+        for piece in _pieces(play.content):
+            yield [ContentText(text=piece)]
+        play.streaming.set()
+        if play.before_end is not None:
+            await play.before_end.wait()
+        if play.failure is not None:
+            raise play.failure
+        yield self._whole(play, prompt_tokens)
+
+    def _whole(self, play: Play, prompt_tokens: int) -> Completion:
+        tokens = len(play.content.split()) + len(play.reasoning.split()) + 8 * len(play.calls)
+        return Completion(
+            content=play.content,
+            reasoning=play.reasoning,
+            calls=play.calls,
+            finish_reason=play.finish_reason or ("tool_calls" if play.calls else "stop"),
+            usage=CompletionUsage(
+                prompt_tokens=play.prompt_tokens if play.prompt_tokens is not None else prompt_tokens,
+                cached_tokens=0,
+                completion_tokens=play.completion_tokens if play.completion_tokens is not None else tokens,
+                reasoning_tokens=len(play.reasoning.split()),
+            ),
+        )
+
+    async def facts(self) -> ServerFacts:
+        if self.away is not None:
+            raise self.away
+        return self.server
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        self.counts += 1
+        if self.away is not None:
+            raise self.away
+        return self.counted_tokens
+
+    async def check(self) -> None:
+        if self.away is not None:
+            raise self.away
+
+
+GONE = ModelFailure(ErrorKind.CONNECT, "llama-server is away")
+
+
+def _pieces(text: str) -> list[str]:
+    words = text.split(" ")
+    return [word if place == 0 else f" {word}" for place, word in enumerate(words)] if text else []

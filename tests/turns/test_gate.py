@@ -1,0 +1,124 @@
+"""The gate bounds completions in flight, in order of arrival, and loses no permit (L9)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.turns.gate import Gate
+
+pytestmark = pytest.mark.rules("L9")
+
+
+class Guest:
+    """One that wants a permit and tells where it is."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.positions: list[int] = []
+        self.inside = asyncio.Event()
+        self.may_leave = asyncio.Event()
+        self.task = asyncio.create_task(self._visit(gate))
+
+    async def _visit(self, gate: Gate) -> None:
+        async with gate.permit(self.positions.append):
+            self.inside.set()
+            await self.may_leave.wait()
+
+    async def leave(self) -> None:
+        self.may_leave.set()
+        await self.task
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.anyio
+async def test_a_free_permit_is_given_without_a_queue() -> None:
+    guest = Guest(Gate(1))
+    await guest.inside.wait()
+    await guest.leave()
+    assert guest.positions == []
+
+
+@pytest.mark.anyio
+async def test_who_comes_first_is_served_first_and_hears_its_position_as_it_changes() -> None:
+    gate = Gate(1)
+    guests = [Guest(gate) for _ in range(4)]
+    await settle()
+    for guest in guests:
+        await guest.inside.wait()
+        await guest.leave()
+    assert [guest.positions for guest in guests] == [[], [1], [2, 1], [3, 2, 1]]
+    assert (gate.in_use, gate.waiting) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_one_that_is_cancelled_in_the_queue_leaves_it_at_once_and_the_others_move_up() -> None:
+    gate = Gate(1)
+    first, second, third = Guest(gate), Guest(gate), Guest(gate)
+    await settle()
+    second.task.cancel()
+    await settle()
+    assert (gate.waiting, third.positions) == (1, [2, 1])
+    await first.leave()
+    await third.inside.wait()
+    await third.leave()
+    assert gate.in_use == 0
+
+
+@pytest.mark.anyio
+async def test_a_permit_that_was_granted_to_one_just_cancelled_goes_to_the_next() -> None:
+    gate = Gate(1)
+    first, second, third = Guest(gate), Guest(gate), Guest(gate)
+    await settle()
+    first.may_leave.set()
+    await asyncio.wait({first.task})
+    second.task.cancel()
+    await asyncio.wait({second.task})
+    await third.inside.wait()
+    await third.leave()
+    assert (gate.in_use, gate.waiting) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_more_slots_admit_more_and_fewer_hold_back_the_next() -> None:
+    gate = Gate(1)
+    guests = [Guest(gate) for _ in range(3)]
+    await settle()
+    gate.resize(2)
+    await settle()
+    assert (gate.in_use, gate.waiting) == (2, 1)
+    gate.resize(1)
+    await guests[0].leave()
+    assert (gate.in_use, gate.waiting) == (1, 1)
+    for guest in guests[1:]:
+        await guest.leave()
+    assert gate.in_use == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(["come", "leave", "cancel"]), max_size=40), st.integers(1, 3))
+def test_no_permit_is_ever_leaked(moves: list[str], capacity: int) -> None:
+    async def play() -> None:
+        gate = Gate(capacity)
+        guests: list[Guest] = []
+        for move in moves:
+            if move == "come":
+                guests.append(Guest(gate))
+            elif guests:
+                guest = guests.pop(0)
+                guest.may_leave.set() if move == "leave" else guest.task.cancel()
+            await asyncio.sleep(0)
+            assert gate.in_use <= capacity
+        for guest in guests:
+            guest.may_leave.set()
+        await asyncio.gather(*(guest.task for guest in guests), return_exceptions=True)
+        await settle()
+        assert (gate.in_use, gate.waiting) == (0, 0)
+
+    asyncio.run(play())
