@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, NewType, Union, cast, get_args, get_origin, get_type_hints
 
 from service.core.errors import StoreFailure
 from service.core.ids import SessionId, TurnId
@@ -159,6 +159,8 @@ def _from_json(hint: Any, value: JsonValue) -> object:
         return tuple(_from_json(get_args(hint)[0], item) for item in value)
     if origin is dict:
         return _checked(dict, value)
+    if isinstance(hint, NewType):
+        return _from_json(hint.__supertype__, value)
     if is_dataclass(hint):
         return from_json(cast(type, hint), _checked(dict, value))
     if hint is float:

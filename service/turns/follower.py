@@ -16,7 +16,7 @@ from typing import Self
 from service.codec import decode_record
 from service.core.ids import TurnId
 from service.core.records import Assistant, TurnFinished
-from service.core.signals import ContentDelta, Partial, ReasoningDelta, Resync, Signal
+from service.core.signals import ContentDelta, Partial, ReasoningDelta, Resync, Signal, StoreBroken
 from service.ports import SessionLog, StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed
@@ -130,6 +130,8 @@ class Follower:
         signals = self._feed.signals_after(self._version)
         self._version = self._feed.version
         events: list[Event] = [event for event in signals if self._turn in (None, event.turn)]
+        # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
+        self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
         step = self._feed.step
         if step is not None and self._turn in (None, step.turn):
             events += self._text_of(step)

@@ -36,7 +36,6 @@ class LiveSessions:
         self._resume_attempts = resume_attempts
         self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
         self._runs: dict[SessionId, TurnRun] = {}
-        self._tasks: dict[SessionId, asyncio.Task[None]] = {}
         self._toolsets: dict[str, Toolset] = {}
 
     def run_of(self, session: SessionId) -> TurnRun | None:
@@ -114,9 +113,10 @@ class LiveSessions:
 
     def start(self, live: LiveSession) -> None:
         """Run the open turn of this session in a task of its own."""
-        run = TurnRun(live)
+        assert live.state.turn is not None  # its `user` record is in the log
+        run = TurnRun(live, live.state.turn)
+        run.task = asyncio.create_task(self._run(run), name=f"turn {run.turn}")
         self._runs[live.id] = run
-        self._tasks[live.id] = asyncio.create_task(self._run(run), name=f"turn {live.state.turn}")
 
     async def _run(self, run: TurnRun) -> None:
         live = run.live
@@ -124,33 +124,35 @@ class LiveSessions:
             await self._runner.run(run)
         finally:
             del self._runs[live.id]
-            del self._tasks[live.id]
             if live.state.phase is Phase.IDLE:
                 self.keep(live)
             live.feed.wake()
 
     async def cancel(self, session: SessionId) -> None:
         """Cancel the session's turn and wait until it has ended (T13)."""
-        run, task = self._runs.get(session), self._tasks.get(session)
-        if run is None or task is None:
+        run = self._runs.get(session)
+        if run is None:
             return
-        run.cancelled = True
-        task.cancel()
-        await asyncio.wait({task})
+        run.cancel()
+        await run.ended()
 
     async def finished(self, session: SessionId) -> None:
         """Wait until the session's turn has ended, if one runs."""
-        task = self._tasks.get(session)
-        if task is not None:
-            await asyncio.wait({task})
+        run = self._runs.get(session)
+        if run is not None:
+            await run.ended()
+
+    async def settled(self, session: SessionId) -> None:
+        """Let a turn that has written its end leave: who saw that end may ask for the next turn at once."""
+        run = self._runs.get(session)
+        if run is not None and run.live.state.phase is Phase.IDLE:
+            await run.ended()
 
     async def shut_down(self, drain_s: float, last_word: Signal) -> None:
         """Give running turns some time, end all followers, and leave what still runs in the log (H8)."""
         self._feeds.close_all(last_word)
-        tasks = set(self._tasks.values())
-        if tasks:
-            _, running = await asyncio.wait(tasks, timeout=drain_s)
-            for task in running:
-                task.cancel()
-            if running:
-                await asyncio.wait(running)
+        tasks = {run.task for run in self._runs.values() if run.task is not None}
+        running = (await asyncio.wait(tasks, timeout=drain_s))[1] if tasks else set[asyncio.Task[None]]()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from service.core.errors import ErrorKind, StoreFailure
+from service.core.ids import TurnId
 from service.core.signals import StoreBroken
 from service.core.turn import AskModel, Finish, RunBatch, next_effect
 from service.core.turn_records import PartialAnswer, of_cancel, of_error
@@ -23,7 +24,20 @@ class TurnRun:
     """A turn in progress; `cancelled` is set before its task is cancelled, and tells a cancel from a shutdown."""
 
     live: LiveSession
+    turn: TurnId
     cancelled: bool = False
+    task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        """Cancel the turn; only the first time, so that the writing of its end is left alone."""
+        if not self.cancelled and self.task is not None:
+            self.cancelled = True
+            self.task.cancel()
+
+    async def ended(self) -> None:
+        """Wait until the turn's task is through."""
+        if self.task is not None:
+            await asyncio.wait({self.task})
 
 
 class TurnRunner:
@@ -50,8 +64,8 @@ class TurnRunner:
             await self._end_broken(live, ErrorKind.STORE, str(failure))
         except Exception as defect:
             # The outermost place: a defect of ours ends the turn, never the service.
-            log.exception("turn.defect", session=live.id, turn=live.state.turn)
             await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
+            log.exception("turn.defect", session=live.id, turn=run.turn)
 
     async def _perform(self, live: LiveSession) -> None:
         while (effect := next_effect(live.state, live.toolset)) is not None:
@@ -60,12 +74,13 @@ class TurnRunner:
                     await self._steps.run(live, effect)
                 case RunBatch(calls=calls):
                     await self._batches.run(live, calls)
-                case Finish(record=record):
+                case Finish(record=record):  # pragma: no branch - the type checker sees that no kind is left
                     await live.append(record)
 
     async def _end_cancelled(self, live: LiveSession) -> None:
         effect = next_effect(live.state, live.toolset)
         if effect is None:
+            # The cancel came upon the write of the turn's end.
             return
         try:
             if isinstance(effect, Finish):
@@ -81,8 +96,8 @@ class TurnRunner:
     async def _end_broken(self, live: LiveSession, kind: ErrorKind, message: str) -> None:
         try:
             await live.append(*of_error(live.state, kind, message))
-        except Exception:
+        except Exception as failure:
             # The last word could not be written either: whoever follows is told, and the next write to this
             # session says how the turn ended (S5).
-            log.exception("turn.end_not_written", session=live.id, turn=live.state.turn)
             live.feed.publish_signal(live.state.turn, StoreBroken())
+            log.error("turn.end_not_written", session=live.id, turn=live.state.turn, reason=str(failure))

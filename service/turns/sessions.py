@@ -131,6 +131,7 @@ class Sessions:
                 down.
         """
         self._refuse_at_shutdown()
+        await self._live.settled(session)
         row = await self._row(session, owner)
         self._refuse_busy(session, row)
         self._starting.add(session)
@@ -183,7 +184,7 @@ class Sessions:
         """Wait until the turn has ended, or waits for a person, and give it."""
         await self._row(session, owner)
         run = self._live.run_of(session)
-        if run is not None and run.live.state.turn == turn:
+        if run is not None and run.turn == turn:
             await self._live.finished(session)
         return await self._turn(session, turn)
 
@@ -249,7 +250,7 @@ class Sessions:
         run = self._live.run_of(session)
         if run is None and session not in self._starting:
             return
-        turn = run.live.state.turn if run is not None else row.status.running
+        turn = run.turn if run is not None else row.status.running
         raise RequestRefused(
             ProblemCode.TURN_IN_PROGRESS,
             "This session is busy with another turn. Wait for its end or cancel it, then send the message again.",

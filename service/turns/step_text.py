@@ -46,7 +46,9 @@ class StepText:
                 self.reasoning.add(text)
             case ContentText(text=text):
                 self.content.add(text)
-            case PromptProgress(total=total, cached=cached):
+            case PromptProgress(
+                total=total, cached=cached
+            ):  # pragma: no branch - the type checker sees that no kind is left
                 self.prompt_tokens, self.cached_tokens = total, cached
 
     def left_behind(self) -> PartialAnswer:

@@ -9,7 +9,9 @@ import pytest
 from service.core.completion_events import FinishReason
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import Assistant, Outcome, ResultStatus, ToolResult, TurnFinished
+from service.core.signals import Queued
 from service.core.views import TurnView
+from service.turns.events import SignalEvent
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
@@ -125,8 +127,12 @@ async def test_a_cancel_in_the_queue_leaves_it_at_once() -> None:
     await house.start(first)
     await running.streaming.wait()
     waiting = await house.start(second)
-    while not house.turns.gate.waiting:
-        await asyncio.sleep(0)
+    following = await house.sessions.follow(second, LOCAL_OWNER, turn=waiting, after_pos=None)
+    assert following is not None
+    async with following:
+        async for batch in following:
+            if any(isinstance(event, SignalEvent) and isinstance(event.signal, Queued) for event in batch):
+                break
 
     view = await cancel(house, second, waiting)
 

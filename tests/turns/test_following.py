@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from service.adapters.log_memory import MemoryLog
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.signals import ContentDelta, Partial, Queued, ReasoningDelta, Resync, SessionDeleted, ShuttingDown
 from service.ports import StoredRecord
 from service.turns.events import Event, SignalEvent
+from service.turns.feed import Feed
 from service.turns.follower import Follower
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
@@ -272,3 +275,32 @@ async def test_a_follower_further_behind_than_the_recent_records_reads_the_log()
 
     assert last_seq > 64
     assert seqs(seen) == list(range(1, last_seq + 1))
+
+
+@pytest.mark.rules("H4")
+async def test_who_sees_a_turn_end_can_start_the_next_one_at_once() -> None:
+    house = House(ScriptedLlama(*(say(f"Answer {number}.") for number in range(20))))
+    session = await house.session()
+
+    for _ in range(20):
+        turn = await house.start(session)
+        async with await follower(house, session, turn=turn, until_pause=True) as following:
+            async for _batch in following:
+                pass
+
+    assert len(await house.sessions.turns(session, LOCAL_OWNER)) == 20
+
+
+@pytest.mark.rules("H6")
+async def test_records_of_other_turns_that_lie_in_between_are_passed_over() -> None:
+    class Interleaved(MemoryLog):
+        async def read(self, session: SessionId, **how: object) -> Sequence[StoredRecord]:
+            stored = await super().read(session, **how)  # pyright: ignore[reportArgumentType]
+            return [replace(record, turn=TurnId("trn_other")) if record.seq == 3 else record for record in stored]
+
+    house = House(ScriptedLlama(say("One.")), log=(log := Interleaved()))
+    session = await house.session()
+    turn = (await house.run(session)).id
+    stranger = Follower(Feed(session), log, after_seq=1, turn=turn)
+
+    assert seqs(await all_of(stranger)) == [2, 4, 5]

@@ -60,11 +60,12 @@ async def test_who_comes_first_is_served_first_and_hears_its_position_as_it_chan
 @pytest.mark.anyio
 async def test_one_that_is_cancelled_in_the_queue_leaves_it_at_once_and_the_others_move_up() -> None:
     gate = Gate(1)
-    first, second, third = Guest(gate), Guest(gate), Guest(gate)
+    first, second, third, fourth = Guest(gate), Guest(gate), Guest(gate), Guest(gate)
     await settle()
+    fourth.task.cancel()
     second.task.cancel()
     await settle()
-    assert (gate.waiting, third.positions) == (1, [2, 1])
+    assert (gate.waiting, second.positions, third.positions) == (1, [1], [2, 1])
     await first.leave()
     await third.inside.wait()
     await third.leave()
@@ -92,7 +93,7 @@ async def test_more_slots_admit_more_and_fewer_hold_back_the_next() -> None:
     await settle()
     gate.resize(2)
     await settle()
-    assert (gate.in_use, gate.waiting) == (2, 1)
+    assert (gate.capacity, gate.in_use, gate.waiting) == (2, 2, 1)
     gate.resize(1)
     await guests[0].leave()
     assert (gate.in_use, gate.waiting) == (1, 1)

@@ -143,7 +143,9 @@ async def test_results_are_kept_as_they_arrive_and_shown_in_call_order() -> None
 
 
 @pytest.mark.rules("T10")
-@pytest.mark.parametrize("arguments", ["", "{", "null", "[]", '{"city": 5}', '{"city": "a", "city": "b"}', "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "arguments", ["", "{", "null", "[]", '{"city": 5}', '{"city": "a", "city": "b"}', "x" * 1_000_000]
+)
 async def test_bad_arguments_become_a_result_and_the_turn_goes_on(arguments: str) -> None:
     llama = ScriptedLlama(ask_for(call("weather", arguments)), say("I see."))
     port = TablePort(spec("weather"))
@@ -171,7 +173,9 @@ async def test_an_unknown_tool_is_answered_with_the_tools_there_are() -> None:
 
 
 @pytest.mark.rules("T5")
-@pytest.mark.parametrize(("batches", "outcome"), [(1, Outcome.ANSWERED), (2, Outcome.ANSWERED), (3, Outcome.TURN_LIMIT)])
+@pytest.mark.parametrize(
+    ("batches", "outcome"), [(1, Outcome.ANSWERED), (2, Outcome.ANSWERED), (3, Outcome.TURN_LIMIT)]
+)
 async def test_the_batch_behind_the_last_allowed_one_does_not_run(batches: int, outcome: Outcome) -> None:
     script = [ask_for(call("weather", f'{{"city": "{number}"}}', id=f"i{number}")) for number in range(batches)]
     port = TablePort(spec("weather"))

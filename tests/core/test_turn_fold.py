@@ -1,0 +1,179 @@
+"""The table of states and inputs: every cell, the legal ones and the illegal ones (section 2, T1 to T6)."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+
+import pytest
+
+from service.core.baseline import Baseline, Limits
+from service.core.errors import ErrorKind, IllegalTransition
+from service.core.ids import SessionId, TurnId
+from service.core.labels import DataClass
+from service.core.records import (
+    Assistant,
+    Attempt,
+    Entry,
+    Outcome,
+    Record,
+    ResultStatus,
+    Resumed,
+    SessionCreated,
+    SessionTotals,
+    StepUsage,
+    ToolCall,
+    ToolCallStarted,
+    ToolResult,
+    TurnFinished,
+    TurnOptions,
+    User,
+)
+from service.core.turn_fold import TRANSITIONS, Input, advance, apply, classify, fold
+from service.core.turn_state import CallState, Phase, TurnState
+from service.core.usage import UsageTotals
+
+TURN = TurnId("trn_1")
+
+
+def a_call(number: int) -> ToolCall:
+    return ToolCall(call=number, tool_call_id=f"id{number}", model_call_id=None, name="weather", arguments="{}")
+
+
+def a_result(number: int, **other: object) -> ToolResult:
+    fields = {
+        "call": number,
+        "tool_call_id": f"id{number}",
+        "name": "weather",
+        "status": ResultStatus.OK,
+        "content": "x",
+    }
+    return ToolResult(**{**fields, **other})  # pyright: ignore[reportArgumentType]
+
+
+def usage(**other: object) -> StepUsage:
+    fields = {"step": 1, "prompt_tokens": 10, "cached_tokens": 4, "completion_tokens": 5, "reasoning_tokens": 2}
+    return StepUsage(**{**fields, **other})  # pyright: ignore[reportArgumentType]
+
+
+FINISHED = TurnFinished(
+    outcome=Outcome.ANSWERED, steps=1, usage=UsageTotals(), totals=SessionTotals(next_call=7, untrusted_seen=True)
+)
+
+RECORDS: dict[Input, Record] = {
+    Input.CREATED: SessionCreated(agent=None, baseline=Baseline()),
+    Input.USER: User(content="Hello", options=TurnOptions()),
+    Input.ANSWER: Assistant(step=1, content="Hi", reasoning="", finish_reason="stop"),
+    Input.CALLS: Assistant(step=1, content="", reasoning="", tool_calls=(a_call(1),), finish_reason="tool_calls"),
+    Input.USAGE: usage(),
+    Input.ATTEMPT: Attempt(step=1, attempt=1, kind=ErrorKind.EMPTY_ANSWER),
+    Input.CALL_STARTED: ToolCallStarted(call=1, tool_call_id="id1", name="weather", arguments="{}"),
+    Input.RESULT: a_result(1),
+    Input.LAST_RESULT: a_result(1),
+    Input.LAST_RESULT_OVER_LIMIT: a_result(1),
+    Input.RESUMED: Resumed(attempt=1),
+    Input.FINISHED: FINISHED,
+}
+
+OPEN = {
+    Input.RESULT: (CallState(call=a_call(1)), CallState(call=a_call(2))),
+}
+
+
+def state_for(phase: Phase, given: Input) -> TurnState:
+    """A state of this phase in which the record of `given` means just that."""
+    iterations = 0 if given is Input.LAST_RESULT_OVER_LIMIT else 8
+    return TurnState(
+        phase=phase,
+        turn=None if phase is Phase.IDLE else TURN,
+        options=TurnOptions(limits=Limits(tool_iterations=iterations)),
+        batches=1,
+        batch=OPEN.get(given, (CallState(call=a_call(1)),)),
+    )
+
+
+@pytest.mark.rules("T1", "T4", "T5", "T6")
+@pytest.mark.parametrize(("phase", "given"), list(itertools.product(Phase, Input)))
+def test_each_cell_of_the_table_leads_where_it_says_or_is_refused(phase: Phase, given: Input) -> None:
+    state, record = state_for(phase, given), RECORDS[given]
+    assert classify(state, record) is given
+    if (phase, given) in TRANSITIONS:
+        assert advance(state, record).phase is TRANSITIONS[phase, given]
+    else:
+        with pytest.raises(IllegalTransition):
+            advance(state, record)
+
+
+def test_every_phase_can_be_left_and_every_input_is_taken_somewhere() -> None:
+    assert {phase for phase, _ in TRANSITIONS} == set(Phase)
+    assert {given for _, given in TRANSITIONS} == set(Input)
+
+
+@pytest.mark.parametrize("record", [RECORDS[Input.CALL_STARTED], a_result(9)])
+def test_a_record_of_a_call_that_is_not_open_is_refused(record: Record) -> None:
+    closed = CallState(call=a_call(1), result=a_result(1))
+    state = TurnState(phase=Phase.CALLING, turn=TURN, batches=1, batch=(closed, CallState(call=a_call(2))))
+    with pytest.raises(IllegalTransition):
+        advance(state, record)
+
+
+def entry(record: Record, turn: TurnId | None = TURN, seq: int = 1) -> Entry:
+    return Entry(session=SessionId("ses_1"), turn=turn, seq=seq, time=datetime(2030, 1, 1, tzinfo=UTC), record=record)
+
+
+def test_a_record_of_another_turn_is_refused() -> None:
+    state = fold([entry(RECORDS[Input.USER])])
+    with pytest.raises(IllegalTransition):
+        apply(state, entry(RECORDS[Input.ANSWER], TurnId("trn_2")))
+
+
+def test_a_fold_may_begin_at_the_end_of_the_turn_before() -> None:
+    state = fold([entry(FINISHED)], used_tokens=99)
+    assert (state.phase, state.totals.next_call, state.totals.untrusted_seen, state.used_tokens) == (
+        Phase.IDLE,
+        7,
+        True,
+        99,
+    )
+
+
+def test_a_new_turn_keeps_the_sums_of_the_session_and_begins_its_own() -> None:
+    state = fold([entry(FINISHED), entry(RECORDS[Input.USER]), entry(RECORDS[Input.CALLS])])
+    assert (state.turn, state.step, state.usage.tool_calls, state.totals.next_call) == (TURN, 1, 1, 8)
+
+
+@pytest.mark.rules("T14")
+def test_discarded_usage_counts_in_the_sums_but_fills_no_context() -> None:
+    state = fold([entry(RECORDS[Input.USER]), entry(usage()), entry(usage(discarded=True, prompt_tokens=90))])
+    assert (state.used_tokens, state.usage.prompt_tokens, state.usage.completions) == (15, 100, 2)
+    assert state.totals.usage == state.usage
+    assert state.failed_while_thinking
+
+
+@pytest.mark.rules("X6")
+def test_labels_of_results_stay_with_the_session() -> None:
+    calls = Assistant(step=1, content="", reasoning="", tool_calls=(a_call(1), a_call(2)), finish_reason="stop")
+    state = fold(
+        [
+            entry(RECORDS[Input.USER]),
+            entry(calls),
+            entry(a_result(1, data_class=DataClass.SECRET)),
+            entry(a_result(2, data_class=DataClass.INTERNAL, untrusted=True)),
+        ]
+    )
+    assert (state.totals.data_class, state.totals.untrusted_seen) == (DataClass.SECRET, True)
+
+
+@pytest.mark.rules("S4")
+def test_any_record_but_a_restart_counts_as_progress() -> None:
+    begun = fold([entry(RECORDS[Input.USER]), entry(Resumed(attempt=2))])
+    assert begun.resumed == 2
+    for record in (RECORDS[Input.USAGE], RECORDS[Input.ATTEMPT], RECORDS[Input.ANSWER], RECORDS[Input.CALLS]):
+        assert advance(begun, record).resumed == 0
+
+
+@pytest.mark.rules("L6")
+def test_thinking_left_never_falls_below_zero() -> None:
+    options = TurnOptions(limits=Limits(thinking_tokens=1))
+    state = fold([entry(User(content="Hello", options=options)), entry(usage())])
+    assert state.thinking_left == 0
