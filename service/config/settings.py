@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -44,6 +45,16 @@ def _http_address(value: str) -> str:
     return value.rstrip("/")
 
 
+def _loopback(host: str) -> str:
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise ValueError("must be 127.0.0.1, ::1 or localhost: without API keys only this machine may be served")
+    return host
+
+
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
 Milliseconds = Annotated[int, Field(ge=50)]
 Seconds = Annotated[int, Field(ge=1)]
@@ -79,7 +90,9 @@ class Settings(BaseSettings):
         default_factory=_default_database_url,
         description="The store: sqlite:///PATH, or memory: for one that ends with the process.",
     )
-    host: str = Field("127.0.0.1", description="The address to listen on.")
+    host: Annotated[str, AfterValidator(_loopback)] = Field(
+        "127.0.0.1", description="The address to listen on; a loopback one, as long as there are no API keys (K2)."
+    )
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes a free one.")
     agents_file: Path | None = Field(None, description="Agent profiles (G1).")
     allowed_hosts: list[str] = Field(

@@ -1,0 +1,98 @@
+"""The one place that knows concrete classes: it builds the application and takes it down again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from service.adapters.llama import LlamaHttp, LlamaTimes, build_llama_client
+from service.adapters.log_memory import MemoryLog
+from service.adapters.log_sql import open_sql_log
+from service.adapters.system import RandomIds, SystemClock
+from service.adapters.tools import ToolPortHttp, build_tool_client
+from service.config import Settings
+from service.config.agents import load_agents
+from service.core.agents import AgentProfiles
+from service.ports import SessionLog
+from service.turns.assembly import assemble
+from service.turns.readiness import Readiness
+from service.turns.sessions import Sessions
+from service.turns.tool_catalog import ToolCatalog
+
+MEMORY_URL = "memory:"
+"""The database URL of a store that ends with the process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """What the edges of the service may call."""
+
+    sessions: Sessions
+    tools: ToolCatalog
+    readiness: Readiness
+    agents: AgentProfiles
+
+
+@asynccontextmanager
+async def build(settings: Settings) -> AsyncGenerator[Application]:
+    """Build the application over real adapters and go on with unfinished turns; at the end, stop in order (H8).
+
+    Raises:
+        SettingsError: the agents' file is wrong.
+        StoreFailure: the store can't be opened; the text says why in one line.
+    """
+    agents = load_agents(settings.agents_file)
+    async with AsyncExitStack() as stack:
+        log = await _open_log(stack, settings)
+        llama = await _open_llama(stack, settings)
+        port = await _open_tool_port(stack, settings)
+        turns = assemble(
+            log=log,
+            llama=llama,
+            port=port,
+            clock=SystemClock(),
+            ids=RandomIds(),
+            agents=agents,
+            limits=settings.limits(),
+            model=settings.model,
+            slots=settings.slots,
+            min_room=settings.min_room,
+            tool_concurrency=settings.tool_concurrency,
+            resume_attempts=settings.resume_attempts,
+        )
+        await turns.sessions.resume_unfinished()
+        # Before the clients and the store close. Giving turns time to finish is the server's business: it does so
+        # while it still answers.
+        stack.push_async_callback(turns.sessions.shut_down, 0)
+        yield Application(sessions=turns.sessions, tools=turns.tools, readiness=turns.readiness, agents=agents)
+
+
+async def _open_log(stack: AsyncExitStack, settings: Settings) -> SessionLog:
+    if settings.database_url == MEMORY_URL:
+        return MemoryLog()
+    return await stack.enter_async_context(open_sql_log(settings.database_url))
+
+
+async def _open_llama(stack: AsyncExitStack, settings: Settings) -> LlamaHttp:
+    key = settings.llama_api_key
+    client = build_llama_client(
+        settings.llama_url, key.get_secret_value() if key is not None else None, connect_ms=settings.connect_ms
+    )
+    times = LlamaTimes(
+        busy_wait_ms=settings.busy_wait_ms, liveness_ms=settings.liveness_ms, progress_ms=settings.progress_ms
+    )
+    return LlamaHttp(await stack.enter_async_context(client), times, max_error_body=settings.max_error_body)
+
+
+async def _open_tool_port(stack: AsyncExitStack, settings: Settings) -> ToolPortHttp | None:
+    if settings.tool_port_url is None:
+        return None
+    token = settings.tool_port_token
+    client = build_tool_client(
+        settings.tool_port_url,
+        token.get_secret_value() if token is not None else None,
+        connect_timeout_s=settings.connect_ms / 1000,
+    )
+    client = await stack.enter_async_context(client)
+    return ToolPortHttp(client, max_body_bytes=settings.max_tool_body_bytes)

@@ -1,0 +1,50 @@
+"""What the demo prints when it is ready: addresses, and lines to paste into another terminal."""
+
+import json
+from collections.abc import Mapping
+
+from service.cli.demo.plan import Plan
+
+WEATHER_TURN = {
+    "content": "What is the weather in Paris?",
+    "tool_choice": "required",
+    "limits": {"tool_iterations": 1},
+    "on_tool_limit": "conclude",
+}
+
+
+def welcome(plan: Plan, data: str) -> str:
+    """Return the text; each command in it can be pasted as it stands."""
+    turn_with_tool = _commands(plan.service_url, {"agent": "weather"}, WEATHER_TURN)
+    plain_turn = _commands(plan.service_url, {}, {"content": "Say hello."})
+    return f"""
+The demo is ready.
+
+  service       {plan.service_url}
+  llama-server  {plan.llama_url}
+  tool port     {plan.tool_port_url}
+  data, logs    {data}
+
+A turn in which the model calls a tool; in another terminal:
+
+{turn_with_tool}
+
+Plain chat:
+
+{plain_turn}
+
+Ctrl-C ends all of it.
+"""
+
+
+def _commands(url: str, session: Mapping[str, object], turn: Mapping[str, object]) -> str:
+    post = "-H 'Content-Type: application/json' -d"
+    find_id = """grep -o 'ses_[^"]*' | head -n 1"""
+    return (
+        f"  SESSION=$(curl -s {url}/sessions {post} '{_compact(session)}' | {find_id})\n"
+        f"  curl -N {url}/sessions/$SESSION/turns {post} '{_compact(turn)}'"
+    )
+
+
+def _compact(body: Mapping[str, object]) -> str:
+    return json.dumps(body, separators=(",", ":"))

@@ -1,0 +1,121 @@
+"""`turnkeeper serve`: run the service until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import uvicorn
+
+from service import __version__
+from service.cli.failure import FAILED, WRONG_USE, fail
+from service.cli.listening import CannotListen, listen, url_of
+from service.cli.logs import configure_logs
+from service.cli.settings import settings_or_fail
+
+if TYPE_CHECKING:
+    from service.config import Settings
+
+# How long responses that are still open get when all turns and streams have ended, in seconds (H8).
+CLOSE_S = 4
+
+Drain = Callable[[], Awaitable[None]]
+"""Ends the streams and gives running turns their time."""
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (8000).")] = None,
+    llama_url: Annotated[str | None, typer.Option(help="Where llama-server answers.")] = None,
+    tool_port_url: Annotated[str | None, typer.Option(help="Where the tool port answers.")] = None,
+    database_url: Annotated[str | None, typer.Option(help="The store: sqlite:///PATH or memory:")] = None,
+) -> None:
+    """Run the service. Settings come from TURNKEEPER_* and turnkeeper.toml; options here win over both."""
+    settings = settings_or_fail(
+        host=host, port=port, llama_url=llama_url, tool_port_url=tool_port_url, database_url=database_url
+    )
+    configure_logs()
+    _tell_unknown_variables()
+    try:
+        listening = listen(settings.host, settings.port)
+    except CannotListen as error:
+        fail(f"{error}; choose another with --host and --port, or TURNKEEPER_HOST and TURNKEEPER_PORT")
+    # Imported here, so that --help and --version don't load the web framework and the store.
+    from service.config import SettingsError
+    from service.core.errors import StoreFailure
+
+    config = uvicorn.Config("", loop="auto")
+    with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        try:
+            runner.run(_serve(settings, listening))
+        except SettingsError as error:
+            fail(str(error), exit_code=WRONG_USE)
+        except StoreFailure as error:
+            fail(str(error))
+
+
+async def _serve(settings: Settings, listening: socket.socket) -> None:
+    from service.bootstrap import build
+    from service.web.app import create_app
+
+    async with build(settings) as application:
+        app = create_app(settings, lambda _: contextlib.nullcontext(application))
+        config = uvicorn.Config(
+            app,
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=CLOSE_S,
+        )
+        server = DrainingServer(config, lambda: application.sessions.shut_down(settings.drain_s))
+        typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True)
+        await server.serve(sockets=[listening])
+    if not server.started:
+        raise typer.Exit(FAILED)
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn, but streams and turns end before connections are closed (H8)."""
+
+    def __init__(self, config: uvicorn.Config, drain: Drain) -> None:
+        super().__init__(config)
+        self._drain = drain
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Take SIGINT and SIGTERM while the server runs.
+
+        uvicorn's own raises the signal once more at its end, and the process would die before the store is closed.
+        """
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain, then close; a second Ctrl-C leaves out the draining."""
+        draining = asyncio.ensure_future(self._drain())
+        while not (draining.done() or self.force_exit):
+            # uvicorn's handler can only set a flag, so it is looked at now and then.
+            await asyncio.wait({draining}, timeout=0.1)
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
+        await super().shutdown(sockets)
+
+
+def _tell_unknown_variables() -> None:
+    from service.config import unknown_variables
+
+    for name in unknown_variables():
+        typer.echo(f"turnkeeper: {name} is no setting and is ignored", err=True)

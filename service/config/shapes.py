@@ -1,0 +1,76 @@
+"""Shapes that an agents file and a request share, strict in both: `"5"` is not 5, unknown names are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+NOT_AVAILABLE = "is not available in this version"
+STOPS_MAX = 16
+
+
+class StrictModel(BaseModel):
+    """What all of them have in common."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def not_yet(*planned: str) -> BeforeValidator:
+    """Refuse values whose meaning comes with a later version, instead of taking them for something else."""
+
+    def check(value: object) -> object:
+        if value in planned:
+            raise PydanticCustomError("not_available", "{value} " + NOT_AVAILABLE, {"value": str(value)})
+        return value
+
+    return BeforeValidator(check)
+
+
+def _string_or_strings(value: object) -> object:
+    if value is None or isinstance(value, str):
+        return value
+    strings = cast(list[object], value) if isinstance(value, list) else [None]
+    if not all(isinstance(item, str) for item in strings):
+        raise PydanticCustomError("stop", "should be a string or a list of strings")
+    return strings
+
+
+class Sampling(StrictModel):
+    """How the model draws its tokens."""
+
+    temperature: Annotated[float, Field(ge=0, le=100)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    top_k: Annotated[int, Field(ge=0, le=2**31 - 1, description="0 means no bound.")] | None = None
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    typical_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    repeat_penalty: Annotated[float, Field(gt=0, le=100)] | None = None
+    presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
+    seed: Annotated[int, Field(ge=-1, le=2**32 - 1, description="-1 draws one.")] | None = None
+    stop: Annotated[
+        Annotated[str, Field(min_length=1)]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=STOPS_MAX)]
+        | None,
+        BeforeValidator(_string_or_strings),
+    ] = None
+
+
+class LowerLimits(StrictModel):
+    """Bounds of a turn; they may lower what the settings allow."""
+
+    tool_iterations: Annotated[int, Field(ge=0)] | None = None
+    repeat_detection: bool | None = None
+    denied_repeats: Annotated[int, Field(ge=1)] | None = None
+    thinking_tokens: Annotated[int, Field(ge=0)] | None = None
+    tool_result_cap: Annotated[int, Field(ge=256, description="Bytes of UTF-8.")] | None = None
+    turn_time_s: Annotated[int, Field(ge=0, description="Seconds; 0 means no bound.")] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class ToolsWanted(StrictModel):
+    """Which tools a session has: without `names`, or with null, all; with an empty list none."""
+
+    mode: Annotated[Literal["direct", "auto"], not_yet("discover")] | None = None
+    names: list[str] | None = None

@@ -1,0 +1,111 @@
+"""Settings: where they come from, what wins, and what is said of a wrong one (D1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.config import Settings, SettingsError, load_settings, unknown_variables, user_data_folder
+from service.core.baseline import Limits
+
+pytestmark = pytest.mark.rules("D1")
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_line_wins_over_the_environment_over_the_file_over_the_defaults(
+    in_an_empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_settings().port == 8000
+    (in_an_empty_folder / "turnkeeper.toml").write_text("port = 1\ntool_iterations = 3\n")
+    assert (load_settings().port, load_settings().tool_iterations) == (1, 3)
+    monkeypatch.setenv("TURNKEEPER_PORT", "2")
+    assert load_settings().port == 2
+    assert load_settings(port=3).port == 3
+    assert load_settings(port=None).port == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("port", "70000", "port"),
+        ("port", "many", "port"),
+        ("llama_url", "localhost:8080", "http://127.0.0.1:8080"),
+        ("llama_url", "http://a:b:c", "address"),
+        ("liveness_ms", "49", "50"),
+        ("host", "0.0.0.0", "API keys"),
+        ("host", "example.org", "API keys"),
+        ("allowed_hosts", "no json", "can't be read"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"TURNKEEPER_{name.upper()}", value)
+    with pytest.raises(SettingsError, match=said) as caught:
+        load_settings()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name_in_the_file_is_an_error_and_in_the_environment_a_slip_to_tell(
+    in_an_empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNKEEPER_PROT", "1")
+    load_settings()
+    assert unknown_variables() == ["TURNKEEPER_PROT"]
+    (in_an_empty_folder / "turnkeeper.toml").write_text("prot = 1\n")
+    with pytest.raises(SettingsError, match="prot"):
+        load_settings()
+
+
+def test_a_file_that_is_no_toml_is_an_error_in_one_line(in_an_empty_folder: Path) -> None:
+    (in_an_empty_folder / "turnkeeper.toml").write_text("port = \n")
+    with pytest.raises(SettingsError, match="can't be read"):
+        load_settings()
+
+
+def test_every_setting_says_what_it_is() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+@pytest.mark.rules("K2")
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_addresses_of_this_machine_may_be_listened_on(host: str) -> None:
+    assert load_settings(host=host).host == host
+
+
+@pytest.mark.rules("T12")
+def test_the_limits_of_the_settings_are_the_limits_of_a_turn() -> None:
+    assert load_settings().limits() == Limits()
+    assert load_settings(max_tokens=7, repeat_detection=False).limits() == Limits(max_tokens=7, repeat_detection=False)
+
+
+@pytest.mark.rules("K5")
+def test_secrets_do_not_show_when_settings_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNKEEPER_TOOL_PORT_TOKEN", "hush-hush")
+    settings = load_settings()
+    assert "hush" not in repr(settings)
+    assert settings.tool_port_token is not None
+    assert settings.tool_port_token.get_secret_value() == "hush-hush"
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "expected"),
+    [
+        ("linux", "XDG_DATA_HOME", "data/turnkeeper"),
+        ("win32", "LOCALAPPDATA", "data/turnkeeper"),
+        ("darwin", "HOME", "data/Library/Application Support/turnkeeper"),
+    ],
+)
+def test_the_store_is_in_the_users_data_folder(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variable: str, expected: str
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setenv(variable, "data")
+    assert user_data_folder().as_posix() == expected
+    assert load_settings().database_url == f"sqlite:///{expected}/turnkeeper.db"

@@ -1,0 +1,109 @@
+"""Real programs as children of a test: a llama-server with the small model, the example port, the service."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.cli.demo.plan import packaged_model
+
+TEMPLATES = Path(__file__).parent / "templates"
+DEMO = Path(__file__).parents[2] / "service" / "cli" / "demo"
+
+# How long a child may take to answer for the first time, in seconds; loading the model takes about one.
+START_S = 60
+
+
+def free_port() -> int:
+    """Find a TCP port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def running(arguments: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Iterator[None]:
+    """Run a Python module until the body is through; the test fails with its log when it is never ready."""
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", *arguments],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+        )
+        try:
+            _wait_until_ready(child, ready_url, log)
+            yield
+        finally:
+            child.terminate()
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+
+def _wait_until_ready(child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    transport = httpx.HTTPTransport(retries=0)
+    with httpx.Client(transport=transport, trust_env=False, timeout=START_S) as client:
+        for _ in range(START_S * 20):
+            if child.poll() is not None:
+                pytest.fail(f"{child.args} ended with {child.returncode}:\n{log.read_text()[-2000:]}")
+            try:
+                if client.get(url).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            # A child's first answer can't be waited for by an event: it is asked again, a bounded number of times.
+            try:
+                child.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+    pytest.fail(f"{child.args} was not ready at {url}:\n{log.read_text()[-2000:]}")
+
+
+@contextmanager
+def llama_server(template: Path, folder: Path, *, context: int = 4096, parallel: int = 2) -> Iterator[str]:
+    """Run a llama-server with the small model; give its address."""
+    model = packaged_model()
+    if model is None:
+        pytest.skip("no llama-server for this platform on the package index")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    arguments = ["service.cli.demo.llama_server", "--model", str(model), "--port", str(port)]
+    arguments += ["--chat-template-file", str(template), "--parallel", str(parallel), "--ctx-size", str(context)]
+    with running(arguments, f"{address}/health", folder / f"llama-{port}.log", {}):
+        yield address
+
+
+@contextmanager
+def example_port(folder: Path) -> Iterator[str]:
+    """Run the example tool port; give its address."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    with running(["service.example_port", "--port", str(port)], f"{address}/tools", folder / "port.log", {}):
+        yield address
+
+
+@contextmanager
+def service(llama_url: str, tool_port_url: str, folder: Path, **settings: str) -> Iterator[str]:
+    """Run the service; give its address."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    environment = {
+        "TURNKEEPER_LLAMA_URL": llama_url,
+        "TURNKEEPER_TOOL_PORT_URL": tool_port_url,
+        "TURNKEEPER_DATABASE_URL": f"sqlite:///{(folder / f'turnkeeper-{port}.db').as_posix()}",
+        "TURNKEEPER_DRAIN_S": "1",
+        **{f"TURNKEEPER_{name.upper()}": value for name, value in settings.items()},
+    }
+    with running(["service", "serve", "--port", str(port)], f"{address}/readyz", folder / f"{port}.log", environment):
+        yield address

@@ -1,0 +1,171 @@
+"""Whole turns through the real service, a real llama-server with a small model, and the example tool port."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+
+from service.core.json_types import JsonObject
+from tests.live.client import Client, named, text_of
+
+pytestmark = [pytest.mark.anyio, pytest.mark.live]
+
+STEADY = {"temperature": 0, "seed": 1}
+ONE_TOOL = {"names": ["get_weather"]}
+A_CALL_THEN_AN_ANSWER: JsonObject = {
+    "content": "What is the weather in Paris?",
+    "tool_choice": "required",
+    "limits": {"tool_iterations": 1},
+    "on_tool_limit": "conclude",
+}
+
+
+@pytest.mark.rules("T4", "T5", "T6", "X5", "P3", "H6")
+async def test_the_model_really_calls_a_tool_and_answers_with_its_result(wrapped: Client) -> None:
+    session = await wrapped.session(tools=ONE_TOOL, sampling=STEADY)
+
+    frames = await wrapped.turn(session, **A_CALL_THEN_AN_ANSWER)
+
+    (started,), (result,) = named(frames, "tool_call_started"), named(frames, "tool_result")
+    first, second = named(frames, "assistant")
+    (end,) = named(frames, "turn_finished")
+    assert (started["name"], "Paris" in started["arguments"]) == ("get_weather", True)
+    assert (result["status"], result["content"] != "") == ("ok", True)
+    assert [call["name"] for call in first["tool_calls"]] == ["get_weather"]
+    assert (end["outcome"], end["limit"], end["content"]) == ("answered", "tool_iterations", second["content"])
+    assert text_of(frames, "content", 2) == second["content"] != ""
+    assert len([frame for frame in frames if frame.event == "content"]) > 1
+    assert [frame.id for frame in frames if frame.id] == sorted(frame.id for frame in frames if frame.id)
+
+
+@pytest.mark.rules("P2", "P3", "L1")
+async def test_the_second_turn_finds_the_first_ones_prompt_in_the_cache(wrapped: Client) -> None:
+    session = await wrapped.session(tools=ONE_TOOL, sampling=STEADY)
+
+    first = named(await wrapped.turn(session, **A_CALL_THEN_AN_ANSWER), "usage")
+    second = named(await wrapped.turn(session, **A_CALL_THEN_AN_ANSWER), "usage")
+
+    assert second[0]["cached_tokens"] >= first[0]["prompt_tokens"]
+    assert first[1]["cached_tokens"] >= first[0]["prompt_tokens"]
+
+
+@pytest.mark.rules("L5", "P3")
+async def test_a_turn_with_reasoning_streams_it_and_sends_it_back(thinking: Client) -> None:
+    session = await thinking.session(tools=ONE_TOOL, sampling=STEADY, limits={"thinking_tokens": 24})
+
+    frames = await thinking.turn(session, **A_CALL_THEN_AN_ANSWER)
+
+    first = named(frames, "assistant")[0]
+    assert text_of(frames, "reasoning", 1) == first["reasoning"] != ""
+    assert named(frames, "usage")[0]["reasoning_tokens"] > 0
+    assert "</think>" not in first["content"]
+    messages = (await thinking.get(f"/sessions/{session}/messages"))["messages"]
+    assert next(m for m in messages if m["role"] == "assistant")["reasoning_content"] == first["reasoning"]
+    assert named(frames, "turn_finished")[0]["outcome"] in ("answered", "turn_limit", "failed")
+
+
+@pytest.mark.rules("C0", "H2", "L3")
+async def test_a_message_that_is_too_long_is_refused_and_a_shorter_one_is_answered(demo: Client) -> None:
+    session = await demo.session()
+
+    refused = await demo.post(f"/sessions/{session}/turns", {"content": "word " * 6000})
+    frames = await demo.turn(session, content="Say hello.", limits={"max_tokens": 32})
+
+    problem = refused.json()
+    assert (refused.status_code, problem["code"]) == (409, "session_full")
+    assert problem["needed_tokens"] > problem["size_tokens"] == 2048
+    assert named(frames, "turn_finished")[0]["outcome"] == "answered"
+
+
+@pytest.mark.rules("H5", "H6", "L8")
+async def test_a_client_that_leaves_in_the_middle_finds_the_whole_turn_later(demo: Client) -> None:
+    session = await demo.session()
+    ask: JsonObject = {"content": "Tell me a long story.", "limits": {"max_tokens": 200}}
+
+    cursor, turn = 0, ""
+    stream = demo.frames(session, ask)
+    async for frame in stream:
+        cursor, turn = frame.id or cursor, frame.data["turn"]
+        if frame.event == "content":
+            break
+    await stream.aclose()
+    url = f"{demo.address}/sessions/{session}/turns/{turn}/events"
+    async with demo.http.stream("GET", url, headers={"Last-Event-ID": str(cursor)}) as rest:
+        assert rest.status_code == 200
+        text = (await rest.aread()).decode()
+
+    finished = await demo.get(f"/sessions/{session}/turns/{turn}")
+    assert "event: partial" in text
+    assert "event: turn_finished" in text
+    assert (finished["state"], finished["outcome"]) == ("finished", "answered")
+    assert [record["seq"] for record in await demo.records(session)] == list(range(1, finished["last_seq"] + 1))
+
+
+@pytest.mark.rules("T13", "L8")
+async def test_a_cancel_in_generation_frees_the_slot(demo: Client, demo_llama: str) -> None:
+    session = await demo.session()
+    ask: JsonObject = {"content": "Tell me a long story.", "limits": {"max_tokens": 1500}}
+
+    cancelled: JsonObject = {}
+    async for frame in demo.frames(session, ask):
+        if frame.event == "content" and not cancelled:
+            path = f"/sessions/{session}/turns/{frame.data['turn']}/cancel"
+            cancelled = (await demo.post(path, {})).json()
+
+    assert (cancelled["outcome"], bool(cancelled["content"])) == ("cancelled", True)
+    await until_idle(demo.http, demo_llama)
+
+
+async def until_idle(http: httpx.AsyncClient, llama_url: str) -> None:
+    """Ask the server for its slots until none works, a bounded number of times."""
+    for _ in range(200):
+        slots = (await http.get(f"{llama_url}/slots")).json()
+        if not any(slot["is_processing"] for slot in slots):
+            return
+        await asyncio.sleep(0)
+    pytest.fail("a slot still works for a turn that was cancelled")
+
+
+@pytest.mark.rules("G1", "D2")
+async def test_the_first_thing_a_newcomer_tries_works(demo: Client) -> None:
+    plain = await demo.session()
+    weather = await demo.session(agent="weather")
+
+    hello = await demo.turn(plain, content="Say hello.")
+    told = await demo.turn(weather, **A_CALL_THEN_AN_ANSWER)
+
+    (end,), (answer,) = named(hello, "turn_finished"), named(told, "turn_finished")
+    assert (end["outcome"], bool(end["content"])) == ("answered", True)
+    assert (answer["outcome"], "sunny" in answer["content"].lower()) == ("answered", True)
+    assert named(told, "tool_result")[0]["status"] == "ok"
+
+
+@pytest.mark.rules("H1")
+async def test_the_three_forms_of_an_answer(demo: Client) -> None:
+    session = await demo.session()
+    ask: JsonObject = {"content": "Say hello.", "limits": {"max_tokens": 16}}
+    path = f"/sessions/{session}/turns"
+
+    waited = await demo.post(path, ask, Accept="application/json")
+    accepted = await demo.post(path, ask, Prefer="respond-async")
+    async with demo.http.stream("GET", f"{demo.address}{accepted.headers['location']}/events") as events:
+        text = (await events.aread()).decode()
+
+    assert (waited.status_code, waited.json()["outcome"]) == (200, "answered")
+    assert (accepted.status_code, accepted.headers["preference-applied"]) == (202, "respond-async")
+    assert "event: turn_finished" in text
+
+
+@pytest.mark.rules("L3", "L4")
+async def test_text_that_breaks_the_servers_parser_fails_the_turn_in_words(demo: Client) -> None:
+    session = await demo.session(agent="weather")
+
+    frames = await demo.turn(session, content="Say hello.", limits={"max_tokens": 64})
+
+    (end,) = named(frames, "turn_finished")
+    assert end["outcome"] in ("answered", "failed")
+    if end["outcome"] == "failed":
+        assert end["error"]["kind"] == "upstream_error"
+        assert "peg" in end["error"]["message"]
