@@ -1,0 +1,43 @@
+"""The machine's own clock and its source of identifiers."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+
+import uuid_utils
+
+from service.core.ids import SessionId, TurnId
+
+
+class SystemClock:
+    """The `Clock` of a running service."""
+
+    def now(self) -> datetime:
+        """Give the time of day, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Give seconds that never go back."""
+        return time.monotonic()
+
+
+class RandomIds:
+    """The `Ids` of a running service.
+
+    A UUIDv7 begins with its time in milliseconds and goes on with a counter, so ids of one process sort
+    strictly by creation, also within a millisecond and between threads.
+    """
+
+    def session(self) -> SessionId:
+        """Make a session id: `ses_` and 32 hex digits."""
+        return SessionId(f"ses_{uuid_utils.uuid7().hex}")
+
+    def turn(self) -> TurnId:
+        """Make a turn id: `trn_` and 32 hex digits."""
+        return TurnId(f"trn_{uuid_utils.uuid7().hex}")
+
+    def fence(self) -> str:
+        """Draw 16 hex digits that nobody can foresee (P6)."""
+        return secrets.token_hex(8)

@@ -1,0 +1,80 @@
+"""The HTTP application: `GET /tools`, `POST /calls`, `GET /healthz`.
+
+Above: `__main__`, tests. Below, in the order of a call: `incoming.py` reads it, `answer_memory.py` lets it
+run once, `tools.py` runs it, `answers.py` writes what came out.
+"""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request, Response
+
+from service.example_port import problems
+from service.example_port.answer_memory import AnswerMemory, KeyReusedError
+from service.example_port.answers import Failed, to_bytes, to_wire
+from service.example_port.calculator import calculator_tools
+from service.example_port.clock import clock_tools
+from service.example_port.incoming import check_caller, idempotency_key, read_call
+from service.example_port.notes import note_tools
+from service.example_port.problems import Problem
+from service.example_port.text_search import text_search_tools
+from service.example_port.tools import Call, Registry, Tool
+from service.example_port.weather import weather_tools
+
+_log = logging.getLogger(__name__)
+
+
+def example_tools() -> tuple[Tool, ...]:
+    """Give all tools of the example port, with a new store of notes."""
+    return (*weather_tools(), *calculator_tools(), *note_tools(), *clock_tools(), *text_search_tools())
+
+
+def create_app(
+    tools: Sequence[Tool] | None = None, *, token: str | None = None, memory: AnswerMemory | None = None
+) -> FastAPI:
+    """Build the app over some tools (else the example's), open to all callers if there is no token (X5)."""
+    registry = Registry(example_tools() if tools is None else tools)
+    answers = memory or AnswerMemory()
+    # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
+    app = FastAPI(title="Example tool port", openapi_url=None, redirect_slashes=False)
+    problems.install(app)
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/tools")
+    async def list_tools(request: Request) -> Response:
+        check_caller(request, token)
+        return _json(to_bytes({"tools": registry.specs()}))
+
+    @app.post("/calls")
+    async def run_call(request: Request) -> Response:
+        check_caller(request, token)
+        key = idempotency_key(request)
+        asked = await read_call(request)
+        if key is None:
+            return _json(await _run(registry, asked.to_call()))
+        try:
+            return _json(await answers.answer(key, asked.fingerprint(), lambda: _run(registry, asked.to_call())))
+        except KeyReusedError as error:
+            detail = "this Idempotency-Key was used for another call"
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail) from error
+
+    return app
+
+
+async def _run(registry: Registry, call: Call) -> bytes:
+    wire = to_wire(await registry.run(call))
+    # The name comes from outside: quoted, so that it cannot fake a line of the log.
+    _log.info("%r: %s", call.tool, wire["status"])
+    try:
+        return to_bytes(wire)
+    except (TypeError, ValueError):
+        _log.exception("tool %r gave what JSON cannot hold", call.tool)
+        return to_bytes(to_wire(Failed(message="the tool's answer can't be written as JSON")))
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")
