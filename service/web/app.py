@@ -1,0 +1,91 @@
+"""The HTTP application: what stands before the routes, the routes, and what they stand on.
+
+Above: the command line, which serves it. Below: `guard.py` (who may call), `routes/` (what for), `problems.py`
+(what is refused), and `service.bootstrap`, which builds what the routes call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from service import bootstrap
+from service.bootstrap import Application
+from service.config import Settings
+from service.core.json_types import JsonObject
+from service.web import problems
+from service.web.contract import TITLE, describe
+from service.web.guard import Guard
+from service.web.origins import AllowedNames
+from service.web.routes import ROUTERS
+from service.web.security_headers import SecurityHeaders
+from service.web.sse import leave_shutdown_to_followers
+
+Build = Callable[[Settings], AbstractAsyncContextManager[Application]]
+
+# Headers of ours that a page of an allowed origin may read.
+_EXPOSED = ["Location", "Content-Location", "Preference-Applied", "Retry-After"]
+_ACCEPTED = ["Content-Type", "Prefer", "Last-Event-ID"]
+
+
+class WebApp(FastAPI):
+    """The app with its own description: problem documents in place of the framework's errors."""
+
+    def openapi(self) -> JsonObject:
+        """Describe the API, once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = describe(self.routes)
+        return self.openapi_schema
+
+
+def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
+    """Make the app; what it stands on is built when it is started and taken down when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Application]]:
+        leave_shutdown_to_followers()
+        async with build(settings) as application:
+            yield {"application": application}
+
+    app = WebApp(
+        title=TITLE,
+        lifespan=lifespan,
+        middleware=_middleware(settings),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.settings = settings
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+def _middleware(settings: Settings) -> list[Middleware]:
+    """List what each request passes, outermost first."""
+    names = AllowedNames.of(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    guard = [
+        Middleware(SecurityHeaders),
+        Middleware(Guard, names=names, max_body_bytes=settings.max_body_bytes),
+    ]
+    if not settings.allowed_origins:
+        return guard
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=sorted(names.origins),
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_headers=_ACCEPTED,
+        expose_headers=_EXPOSED,
+    )
+    return [*guard, cors]
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

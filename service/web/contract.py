@@ -1,0 +1,81 @@
+"""What the OpenAPI document says of refusals: each route lists its own, all in one shape (H2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict
+from starlette.routing import BaseRoute
+
+from service import __version__
+from service.core.errors import ProblemCode
+from service.core.json_types import JsonObject
+from service.web.problems import MEDIA_TYPE, STATUS
+
+TITLE = "Turnkeeper"
+DESCRIPTION = (
+    "Sessions, a bounded agent loop and an event log in front of llama.cpp's llama-server. "
+    "Whatever is refused is refused with a problem document (RFC 9457) whose `code` tells programs which."
+)
+REF = "#/components/schemas/{}"
+
+# What any request may meet.
+_ANYWHERE = (
+    ProblemCode.VALIDATION,
+    ProblemCode.FORBIDDEN,
+    ProblemCode.WRONG_HOST,
+    ProblemCode.UNSUPPORTED_MEDIA_TYPE,
+    ProblemCode.TOO_LARGE,
+    ProblemCode.INTERNAL,
+)
+
+
+class Problem(BaseModel):
+    """A refusal (RFC 9457); some codes add members of their own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: ProblemCode
+
+
+def refusals(*codes: ProblemCode) -> dict[int | str, dict[str, Any]]:
+    """List the refusals of a route, beside those that any request may meet, by their status."""
+    by_status: dict[int, list[ProblemCode]] = defaultdict(list)
+    for code in (*_ANYWHERE, *codes):
+        by_status[STATUS[code].code].append(code)
+    return {status: _described(codes) for status, codes in sorted(by_status.items())}
+
+
+def _described(codes: list[ProblemCode]) -> JsonObject:
+    told = " or ".join(f"`{code}`" for code in codes)
+    content = {MEDIA_TYPE: {"schema": {"$ref": REF.format("Problem")}}}
+    return {"description": f"{STATUS[codes[0]].phrase}: {told}.", "content": content}
+
+
+def describe(routes: list[BaseRoute]) -> JsonObject:
+    """Write the OpenAPI document of the routes."""
+    document = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes)
+    problem = Problem.model_json_schema(ref_template=REF.replace("{}", "{model}"))
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(problem.pop("$defs"), Problem=problem)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
+    return document
+
+
+def _without_null(schema: JsonObject) -> JsonObject:
+    """Leave null out of a parameter's schema: a parameter is left out, it is never null."""
+    kinds = schema.pop("anyOf", None)
+    if kinds is None:
+        return schema
+    (kind,) = (kind for kind in kinds if kind != {"type": "null"})
+    return {**schema, **kind}

@@ -1,0 +1,151 @@
+"""What routes are given: the application, who asks, and all that can be refused before an answer begins (H2).
+
+An error that is raised after a stream has begun can't be told as a status, so everything is looked up and checked
+here or in the route, never in a stream.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Header, Path, Query, Request
+
+from service.bootstrap import Application
+from service.config import Settings
+from service.core.errors import ProblemCode, RequestRefused
+from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
+from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, AnswerForm, answer_form, preferred
+from service.web.validation import NOT_AVAILABLE, refused_field, unknown_detail
+
+# The store's integers are 64 bits wide; a larger cursor lies beyond its end in any case.
+MAX_PLACE = 2**63 - 1
+
+PAGE_DEFAULT = 50
+PAGE_MAX = 200
+
+
+def application(request: Request) -> Application:
+    """Give what the lifespan built."""
+    return cast(Application, request.state.application)
+
+
+def settings(request: Request) -> Settings:
+    """Give the settings in force."""
+    return cast(Settings, request.app.state.settings)
+
+
+def owner() -> OwnerId:
+    """Say who asks: without API keys there is one owner."""
+    return LOCAL_OWNER
+
+
+def only_query(*names: str) -> Any:
+    """Make a dependency that refuses query parameters other than these."""
+
+    def check(request: Request) -> None:
+        for name in request.query_params:
+            if name not in names:
+                raise refused_field("query", name, unknown_detail(name))
+
+    return Depends(check)
+
+
+def _no_idempotency_key(request: Request) -> None:
+    # A key that is taken and ignored would let a repeated request do its work twice.
+    if "idempotency-key" in request.headers:
+        raise refused_field("header", "Idempotency-Key", NOT_AVAILABLE)
+
+
+refuse_idempotency_key = Depends(_no_idempotency_key)
+"""A dependency of routes that create something (H3)."""
+
+
+def wanted_form(
+    request: Request,
+    prefer: Annotated[
+        list[str] | None, Header(alias="Prefer", description="`respond-async` answers 202 at once (RFC 7240).")
+    ] = None,
+) -> AnswerForm:
+    """Choose the form of a turn's answer (H1).
+
+    Raises:
+        RequestRefused: not_acceptable.
+    """
+    form = answer_form(_accept(request), prefer or ())
+    if form is None:
+        raise RequestRefused(ProblemCode.NOT_ACCEPTABLE, f"Accept leaves neither {EVENT_STREAM} nor {JSON}")
+    return form
+
+
+def accepts_events(request: Request) -> None:
+    """See that the caller takes an event stream.
+
+    Raises:
+        RequestRefused: not_acceptable.
+    """
+    _wanted(request, EVENT_STREAM)
+
+
+def records_media_type(request: Request) -> str:
+    """Choose between a page of records and the export of all.
+
+    Raises:
+        RequestRefused: not_acceptable.
+    """
+    return _wanted(request, JSON, NDJSON)
+
+
+def _wanted(request: Request, *offers: str) -> str:
+    chosen = preferred(_accept(request), offers)
+    if chosen is None:
+        raise RequestRefused(ProblemCode.NOT_ACCEPTABLE, f"this address answers as {' or '.join(offers)} only")
+    return chosen
+
+
+def _accept(request: Request) -> str | None:
+    return ",".join(request.headers.getlist("accept")) if "accept" in request.headers else None
+
+
+def resume_after(
+    after: Annotated[
+        str | None, Query(pattern="^[0-9]+$", description="Resume behind this `pos`, as `Last-Event-ID` does.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None, Header(alias="Last-Event-ID", pattern="^[0-9]*$", description="The last `id` that came.")
+    ] = None,
+) -> int | None:
+    """Read the `pos` to resume behind; None starts from the beginning (H6).
+
+    A browser that reconnects repeats the address it began with, so its header is the newer of the two. Empty, it
+    means that no id has come yet.
+    """
+    place = last_event_id or after
+    return None if place is None else _place(place)
+
+
+def record_cursor(
+    after: Annotated[str, Query(pattern="^[0-9]+$", description="Records behind this `seq`.")] = "0",
+) -> int:
+    """Read the `seq` to go on behind."""
+    return _place(after)
+
+
+def _place(digits: str) -> int:
+    significant = digits.lstrip("0")
+    if len(significant) > len(str(MAX_PLACE)):
+        return MAX_PLACE
+    return min(int(significant or "0"), MAX_PLACE)
+
+
+PageLimit = Annotated[int, Query(ge=1, le=PAGE_MAX, description=f"Items of a page, {PAGE_DEFAULT} unless told.")]
+"""How many items a page has at most."""
+
+ApplicationDep = Annotated[Application, Depends(application)]
+SettingsDep = Annotated[Settings, Depends(settings)]
+OwnerDep = Annotated[OwnerId, Depends(owner)]
+WantedForm = Annotated[AnswerForm, Depends(wanted_form)]
+ResumeAfter = Annotated[int | None, Depends(resume_after)]
+RecordCursor = Annotated[int, Depends(record_cursor)]
+RecordsMediaType = Annotated[str, Depends(records_media_type)]
+SessionPath = Annotated[SessionId, Path(description="The session's id.")]
+TurnPath = Annotated[TurnId, Path(description="The turn's id.")]

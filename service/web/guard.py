@@ -1,0 +1,123 @@
+"""What stands before the app: no web page can drive a service on loopback, and no body is read in vain (K1, K2).
+
+Pure ASGI, because every request passes here, streams too. Above: `app.py`. Below: `origins.py` knows the names.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.core.errors import ProblemCode, RequestRefused
+from service.web.negotiation import JSON
+from service.web.origins import AllowedNames
+from service.web.problems import STATUS, problem_response
+
+_METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+class Guard:
+    """Refuse a request before any of the app runs and before its body is read."""
+
+    def __init__(self, app: ASGIApp, *, names: AllowedNames, max_body_bytes: int) -> None:
+        self._app = app
+        self._names = names
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of the server."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._check(scope)
+        except RequestRefused as refused:
+            await problem_response(refused, scope)(scope, receive, send)
+            return
+        await self._app(scope, _capped(receive, self._max_body_bytes), send)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        # The host first: what is ours is judged by it.
+        self._check_host(headers)
+        check_peer(scope, headers)
+        self._check_origin(headers)
+        check_content_type(scope["method"], headers)
+        length = headers.get("content-length")
+        if length is not None and int(length) > self._max_body_bytes:
+            raise RequestRefused(ProblemCode.TOO_LARGE, _too_large(self._max_body_bytes))
+
+    def _check_host(self, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._names.is_our_host(hosts[0]):
+            detail = "this Host is not answered; allowed_hosts names those that are"
+            raise RequestRefused(ProblemCode.WRONG_HOST, detail)
+
+    def _check_origin(self, headers: Headers) -> None:
+        for origin in headers.getlist("origin"):
+            if not self._names.is_allowed_origin(origin, headers["host"]):
+                detail = "pages of this origin may not call the service; allowed_origins names those that may"
+                raise RequestRefused(ProblemCode.FORBIDDEN, detail)
+
+
+def check_peer(scope: Scope, headers: Headers) -> None:
+    """Let only this machine in, and nothing that came through a proxy, as long as there are no API keys (K2).
+
+    Raises:
+        RequestRefused: forbidden.
+    """
+    if any(name == "forwarded" or name.startswith("x-forwarded-") for name in headers):
+        raise RequestRefused(ProblemCode.FORBIDDEN, "set API keys behind a proxy")
+    if not _is_loopback(scope.get("client")):
+        detail = "without API keys only this machine may call; set API keys to open the service"
+        raise RequestRefused(ProblemCode.FORBIDDEN, detail)
+
+
+def _is_loopback(client: tuple[str, int] | None) -> bool:
+    if client is None:
+        return False
+    try:
+        address = ip_address(client[0])
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def check_content_type(method: str, headers: Headers) -> None:
+    """Let a body in only as JSON: a type that a page's form can't send without being asked about first (K1).
+
+    Raises:
+        RequestRefused: unsupported_media_type.
+    """
+    has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+    content_type = headers.get("content-type")
+    if not has_body and (content_type is None or method not in _METHODS_WITH_BODY):
+        return
+    if (content_type or "").partition(";")[0].strip().lower() != JSON:
+        detail = f"a body is read as {JSON} only; send that as Content-Type"
+        raise RequestRefused(ProblemCode.UNSUPPORTED_MEDIA_TYPE, detail)
+
+
+def _capped(receive: Receive, max_bytes: int) -> Receive:
+    """Count the body as it comes, for those that don't tell their length."""
+    seen = 0
+
+    async def receive_counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            if seen > max_bytes:
+                # The one type of error that the framework lets through from a body's reading.
+                raise HTTPException(STATUS[ProblemCode.TOO_LARGE].code, _too_large(max_bytes))
+        return message
+
+    return receive_counted
+
+
+def _too_large(max_bytes: int) -> str:
+    return f"a body has at most {max_bytes} bytes (setting max_body_bytes)"

@@ -1,0 +1,87 @@
+"""Sessions: create, list, show, change, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Response
+
+from service.core.errors import ProblemCode
+from service.core.ids import SessionId
+from service.web.contract import refusals
+from service.web.deps import (
+    PAGE_DEFAULT,
+    ApplicationDep,
+    OwnerDep,
+    PageLimit,
+    SessionPath,
+    only_query,
+    refuse_idempotency_key,
+)
+from service.web.schemas.answers import SessionAnswer, SessionPage
+from service.web.schemas.listings import PromptAnswer
+from service.web.schemas.requests import SessionPatch, SessionRequest
+from service.web.strict_json import StrictJsonRoute
+
+router = APIRouter(tags=["sessions"], route_class=StrictJsonRoute)
+
+EMPTY = SessionRequest()
+
+
+@router.post(
+    "/sessions",
+    status_code=201,
+    dependencies=[only_query(), refuse_idempotency_key],
+    responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN),
+)
+async def create_session(
+    app: ApplicationDep, owner: OwnerDep, response: Response, asked: Annotated[SessionRequest, Body()] = EMPTY
+) -> SessionAnswer:
+    """Create a session. A request without a body asks for all defaults."""
+    view = await app.sessions.create(asked.to_asked(), owner)
+    response.headers["Location"] = f"/sessions/{view.id}"
+    return SessionAnswer.of(view)
+
+
+@router.get("/sessions", dependencies=[only_query("limit", "after")], responses=refusals())
+async def list_sessions(
+    app: ApplicationDep,
+    owner: OwnerDep,
+    limit: PageLimit = PAGE_DEFAULT,
+    after: Annotated[SessionId | None, Query(description="`next` of the page before.")] = None,
+) -> SessionPage:
+    """List sessions, newest first, page by page."""
+    views, following = await app.sessions.page(owner, limit=limit, after=after)
+    return SessionPage(items=[SessionAnswer.of(view) for view in views], next=following)
+
+
+@router.get("/sessions/{session}", dependencies=[only_query()], responses=refusals(ProblemCode.NOT_FOUND))
+async def get_session(session: SessionPath, app: ApplicationDep, owner: OwnerDep) -> SessionAnswer:
+    """Show a session."""
+    return SessionAnswer.of(await app.sessions.view(session, owner))
+
+
+@router.patch("/sessions/{session}", dependencies=[only_query()], responses=refusals(ProblemCode.NOT_FOUND))
+async def update_session(
+    session: SessionPath, asked: Annotated[SessionPatch, Body()], app: ApplicationDep, owner: OwnerDep
+) -> SessionAnswer:
+    """Change the title, or replace the metadata; what is left out stays as it is."""
+    metadata = None if asked.metadata is None else dict(asked.metadata)
+    return SessionAnswer.of(await app.sessions.update(session, owner, title=asked.title, metadata=metadata))
+
+
+@router.delete(
+    "/sessions/{session}",
+    status_code=204,
+    dependencies=[only_query()],
+    responses=refusals(ProblemCode.NOT_FOUND),
+)
+async def delete_session(session: SessionPath, app: ApplicationDep, owner: OwnerDep) -> None:
+    """Delete a session with its log; what runs in it is cancelled."""
+    await app.sessions.delete(session, owner)
+
+
+@router.get("/sessions/{session}/messages", dependencies=[only_query()], responses=refusals(ProblemCode.NOT_FOUND))
+async def get_messages(session: SessionPath, app: ApplicationDep, owner: OwnerDep) -> PromptAnswer:
+    """Show what the model would be sent now."""
+    return PromptAnswer.of(await app.sessions.messages(session, owner))

@@ -1,0 +1,47 @@
+"""A follower as a response, for all routes that stream."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from service.config import Settings
+from service.core.ids import SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.web.sse import Batches, event_stream, frames
+
+EVENT_STREAM_CONTENT: JsonObject = {
+    "schema": {
+        "type": "object",
+        "description": "A turn event. A quiet stream gets a comment now and then.",
+        "properties": {
+            "event": {"type": "string", "description": "The event's type."},
+            "data": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "description": "The event as JSON in one line.",
+            },
+            "id": {"type": "string", "pattern": "^[0-9]+$", "description": "With records only: resume behind it."},
+            "retry": {"type": "integer", "description": "Milliseconds to wait before coming back."},
+        },
+        "required": ["event", "data"],
+    }
+}
+"""What the OpenAPI document says of a stream: the schema is that of one event."""
+
+
+def stream_of(
+    follower: Batches | None,
+    session: SessionId,
+    turn: TurnId | None,
+    settings: Settings,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Stream what a follower gives; without one there is nothing left to come, which ends an EventSource (H6)."""
+    if follower is None:
+        return Response(status_code=204, headers=headers)
+    return event_stream(
+        frames(follower, session, turn),
+        ping_s=settings.sse_ping_s,
+        send_timeout_s=settings.sse_send_timeout_s,
+        headers=headers,
+    )

@@ -1,0 +1,100 @@
+"""Server-sent events: how a record or a signal looks on the wire, and the response that carries them (H6, H7).
+
+Above: the routes. Below: the codec, which gives the JSON, and sse-starlette, which sends, pings and notices that
+a reader has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import structlog
+from sse_starlette.event import ServerSentEvent
+from sse_starlette.sse import AppStatus, EventSourceResponse, SendTimeoutError
+from starlette.types import Receive, Scope, Send
+
+from service.codec import encode_signal, encode_stored
+from service.core.errors import StoreFailure
+from service.core.ids import SessionId, TurnId
+from service.core.signals import ShuttingDown, StoreBroken
+from service.ports import StoredRecord
+from service.turns.events import Event, SignalEvent
+from service.web.negotiation import EVENT_STREAM
+
+# Sent at once, so that a client knows that it is connected though nothing happens.
+OPENING = b"retry: 2000\n\n"
+# A client that comes back sooner meets a service that still stops (H8).
+RETRY_AFTER_SHUTDOWN = b"retry: 5000\n"
+
+Batches = AbstractAsyncContextManager[AsyncIterable[Sequence[Event]]]
+"""What is followed: entered once, it gives events that are ready together."""
+
+log = structlog.get_logger(__name__)
+
+
+def one_line(data: bytes) -> bytes:
+    """Escape what some readers take for the end of a line, in UTF-8 JSON, where it stands in strings only."""
+    return (
+        data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029").replace(b"\xc2\x85", b"\\u0085")
+    )
+
+
+def frame(event: Event) -> bytes:
+    """Write one event; only records have an id, because only they can be resumed from."""
+    if isinstance(event, StoredRecord):
+        data = one_line(encode_stored(event))
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.pos, event.type.encode(), data)
+    data = one_line(encode_signal(event.session, event.turn, event.signal))
+    retry = RETRY_AFTER_SHUTDOWN if isinstance(event.signal, ShuttingDown) else b""
+    return b"%sevent: %s\ndata: %s\n\n" % (retry, event.signal.type.encode(), data)
+
+
+async def frames(follower: Batches, session: SessionId, turn: TurnId | None) -> AsyncGenerator[bytes]:
+    """Write what a follower gives; events that are ready together are one chunk."""
+    yield OPENING
+    try:
+        async with follower as batches:
+            async for batch in batches:
+                yield b"".join(frame(event) for event in batch)
+    except StoreFailure as error:
+        # Too late for a status (H2). The cursor of the client stays good.
+        log.error("stream.store_failed", session=session, reason=str(error))
+        yield frame(SignalEvent(session=session, turn=turn, signal=StoreBroken()))
+
+
+class EventStream(EventSourceResponse):
+    """A response that sends frames until they end, the reader leaves, or takes nothing for too long (H7)."""
+
+    media_type = EVENT_STREAM
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it all."""
+        try:
+            await super().__call__(scope, receive, send)
+        except SendTimeoutError:
+            # The server closes the connection, because the response is incomplete.
+            log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
+
+
+def event_stream(
+    content: AsyncGenerator[bytes],
+    *,
+    ping_s: int,
+    send_timeout_s: int,
+    headers: dict[str, str] | None = None,
+) -> EventStream:
+    """Make the response of a stream of frames."""
+    return EventStream(
+        content,
+        headers=headers,
+        ping=ping_s,
+        ping_message_factory=lambda: ServerSentEvent(comment="ping", sep="\n"),
+        send_timeout=send_timeout_s,
+        sep="\n",
+    )
+
+
+def leave_shutdown_to_followers() -> None:
+    """Keep sse-starlette from cutting streams at SIGTERM: followers say `shutting_down` and end by themselves (H8)."""
+    AppStatus.disable_automatic_graceful_drain()

@@ -1,0 +1,73 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from service.cli.demo.plan import HERE, Plan, Ports, demo_plan
+from service.cli.demo.welcome import WEATHER_TURN, welcome
+
+pytestmark = pytest.mark.rules("D2")
+
+MODEL = Path("/models/small.gguf")
+PORTS = Ports(service=8000, tools=8090, llama=8080)
+
+
+def plan(ports: Ports = PORTS, *, llama_url: str | None = None, model: Path | None = MODEL) -> Plan:
+    return demo_plan(ports, llama_url=llama_url, model=model, data=Path("/data"))
+
+
+def test_all_three_are_started_and_the_service_last() -> None:
+    assert [c.name for c in plan().commands] == ["llama-server", "the example tool port", "the service"]
+
+
+def test_the_service_is_told_where_the_others_are_and_where_its_data_goes() -> None:
+    service = plan().commands[-1]
+
+    assert service.arguments[-4:] == ("--host", "127.0.0.1", "--port", "8000")
+    assert service.environment["TURNKEEPER_LLAMA_URL"] == "http://127.0.0.1:8080"
+    assert service.environment["TURNKEEPER_TOOL_PORT_URL"] == "http://127.0.0.1:8090"
+    assert service.environment["TURNKEEPER_DATABASE_URL"] == "sqlite:////data/turnkeeper.db"
+
+
+def test_llama_server_gets_a_context_of_its_own_for_each_slot() -> None:
+    arguments = plan().commands[0].arguments
+
+    assert arguments[arguments.index("--parallel") + 1] == "2"
+    assert arguments[arguments.index("--ctx-size") + 1] == "8192"
+    assert arguments[arguments.index("--model") + 1] == str(MODEL)
+
+
+def test_a_llama_server_that_runs_already_is_used_as_it_is() -> None:
+    using = plan(Ports(service=8000, tools=8090, llama=None), llama_url="http://gpu:9000", model=None)
+
+    assert [command.name for command in using.commands] == ["the example tool port", "the service"]
+    assert using.commands[-1].environment["TURNKEEPER_LLAMA_URL"] == "http://gpu:9000"
+
+
+def test_a_llama_server_of_its_own_needs_a_model() -> None:
+    with pytest.raises(ValueError, match="needs a port and a model"):
+        plan(model=None)
+
+
+@pytest.mark.rules("G1")
+def test_the_default_agent_has_no_tools_and_the_weather_agent_one() -> None:
+    agents = tomllib.loads((HERE / "agents.toml").read_text(encoding="utf-8"))
+
+    assert agents["default"] == "plain"
+    assert agents["agents"]["plain"]["tools"] == {"names": []}
+    assert agents["agents"]["weather"]["tools"] == {"names": ["get_weather"]}
+
+
+def test_the_welcome_names_all_addresses_and_has_commands_to_paste() -> None:
+    text = welcome(plan(), "/data")
+
+    for part in ("http://127.0.0.1:8000", "http://127.0.0.1:8080", "http://127.0.0.1:8090", "/data"):
+        assert part in text
+    assert """-d '{"agent":"weather"}'""" in text
+    assert '"on_tool_limit":"conclude"' in text
+    assert "Say hello." in text
+
+
+def test_the_weather_turn_calls_one_tool_and_then_answers() -> None:
+    assert WEATHER_TURN["tool_choice"] == "required"
+    assert WEATHER_TURN["limits"] == {"tool_iterations": 1}

@@ -1,0 +1,167 @@
+"""Health, registry, the front door, and HEAD."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from service import __version__
+from service.core.agents import AgentProfile, AgentProfiles
+from service.core.labels import DataClass
+from service.core.tool_port import LeftOutTool, ToolSpec
+from service.turns.readiness import Check
+from tests.web.fakes import FakeApplication, FakeFollower, FakeSessions, stored
+from tests.web.serving import Served
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("path", ["/livez", "/healthz"])
+async def test_the_process_says_that_it_lives_and_its_version(http: httpx.AsyncClient, path: str) -> None:
+    assert (await http.get(path)).json() == {"status": "ok", "version": __version__}
+
+
+async def test_a_service_is_ready_when_all_that_it_needs_answers(
+    http: httpx.AsyncClient, application: FakeApplication
+) -> None:
+    application.readiness.checks = [Check(name="store", ok=True, message="ok")]
+
+    response = await http.get("/readyz")
+
+    assert response.status_code == 200
+    assert response.json() == {"ready": True, "checks": [{"name": "store", "ok": True, "message": "ok"}]}
+
+
+async def test_a_service_that_lacks_something_says_what(http: httpx.AsyncClient, application: FakeApplication) -> None:
+    application.readiness.checks = [
+        Check(name="store", ok=True, message="ok"),
+        Check(name="llama_server", ok=False, message="loading the model"),
+    ]
+
+    response = await http.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json()["ready"] is False
+    assert response.json()["checks"][1] == {
+        "name": "llama_server",
+        "ok": False,
+        "message": "loading the model",
+    }
+
+
+async def test_tools_are_listed_with_those_left_out(http: httpx.AsyncClient, application: FakeApplication) -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    application.tools.specs = (
+        ToolSpec(name="get_weather", description="Tell it.", parameters=schema, data_class=DataClass.SECRET),
+    )
+    application.tools.left_out = (LeftOutTool(name="find_tool", reason="the name is taken"),)
+
+    assert (await http.get("/tools")).json() == {
+        "items": [
+            {
+                "name": "get_weather",
+                "title": None,
+                "description": "Tell it.",
+                "parameters": schema,
+                "needs_approval": False,
+                "acts_outside": False,
+                "repeatable": False,
+                "idempotent": False,
+                "timeout_ms": 120000,
+                "class": "secret",
+                "untrusted": False,
+            }
+        ],
+        "left_out": [{"name": "find_tool", "reason": "the name is taken"}],
+    }
+
+
+@pytest.mark.rules("G1")
+async def test_agents_are_listed_with_the_default_one(http: httpx.AsyncClient, application: FakeApplication) -> None:
+    profiles = [AgentProfile(name="chat", tool_names=()), AgentProfile(name="weather", description="Tells it.")]
+    application.agents = AgentProfiles(profiles={profile.name: profile for profile in profiles}, default="chat")
+
+    items = (await http.get("/agents")).json()["items"]
+
+    assert [(item["name"], item["default"], item["tools"]["names"]) for item in items] == [
+        ("chat", True, []),
+        ("weather", False, None),
+    ]
+    assert set(items[1]) == {
+        "name",
+        "description",
+        "default",
+        "system",
+        "tools",
+        "model",
+        "sampling",
+        "limits",
+        "thinking",
+    }
+
+
+async def test_the_front_door_names_every_address(http: httpx.AsyncClient) -> None:
+    index = (await http.get("/")).json()
+    document = (await http.get("/openapi.json")).json()
+
+    assert (index["name"], index["version"]) == ("turnkeeper", __version__)
+    assert set(index["addresses"]) == {
+        f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods
+    }
+    assert all(index["addresses"].values())
+
+
+READS = [
+    "/",
+    "/sessions",
+    "/sessions/ses_1",
+    "/sessions/ses_1/messages",
+    "/sessions/ses_1/records",
+    "/sessions/ses_1/turns",
+    "/sessions/ses_1/turns/trn_1",
+    "/sessions/ses_1/turns/trn_1/events",
+    "/sessions/ses_1/events",
+    "/tools",
+    "/agents",
+    "/livez",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/sessions/ses_2",
+    "/sessions?limit=0",
+]
+
+
+@pytest.mark.rules("H1")
+@pytest.mark.parametrize("path", READS)
+async def test_head_is_get_without_a_body(service: Served, path: str) -> None:
+    head = await service.http.head(path)
+    got = await service.http.get(path)
+
+    assert head.content == b""
+    assert head.status_code == got.status_code
+    assert _told(head) == _told(got)
+
+
+def _told(response: httpx.Response) -> dict[str, str]:
+    # How a body is framed differs where there is none.
+    unlike = ("date", "transfer-encoding")
+    return {name: value for name, value in response.headers.items() if name not in unlike}
+
+
+@pytest.mark.rules("H1")
+@pytest.mark.parametrize("path", ["/sessions/ses_1/events", "/sessions/ses_1/turns/trn_1/events"])
+async def test_head_of_a_stream_ends_at_once(service: Served, sessions: FakeSessions, path: str) -> None:
+    sessions.follower = FakeFollower(ends=False)
+
+    assert (await service.http.head(path)).status_code == 200
+
+
+@pytest.mark.rules("H1")
+async def test_head_of_an_export_reads_one_page(service: Served, sessions: FakeSessions) -> None:
+    sessions.log = [stored(seq) for seq in range(1, 451)]
+
+    response = await service.http.head("/sessions/ses_1/records", headers={"Accept": "application/x-ndjson"})
+
+    assert response.status_code == 200
+    assert len(sessions.reads) == 1

@@ -1,0 +1,136 @@
+"""The web layer over real turns: a scripted model and the memory log, behind a real connection."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from service.bootstrap import Application
+from service.config import Settings
+from service.core.agents import AgentProfiles
+from tests.fakes.house import House
+from tests.fakes.llama import ScriptedLlama, ask_for, call, say
+from tests.fakes.tool_port import TablePort, spec
+from tests.web.serving import Frame, Served, frames_of, served_by, within_bound
+
+pytestmark = pytest.mark.anyio
+
+HI = {"content": "Hi"}
+
+
+@asynccontextmanager
+async def served_house(house: House) -> AsyncGenerator[Served]:
+    @asynccontextmanager
+    async def build(_: Settings) -> AsyncGenerator[Application]:
+        turns = house.turns
+        yield Application(sessions=turns.sessions, tools=turns.tools, readiness=turns.readiness, agents=AgentProfiles())
+
+    async with served_by(build) as service:
+        yield service
+
+
+def a_house() -> House:
+    return House(ScriptedLlama(ask_for(call("clock")), say("It is noon.")), TablePort(spec("clock")))
+
+
+async def new_session(service: Served) -> str:
+    created = await service.http.post("/sessions")
+    assert created.status_code == 201
+    return created.headers["location"]
+
+
+async def stream(service: Served, method: str, path: str, **asked: object) -> list[Frame]:
+    async with service.http.stream(method, path, **asked) as response:  # pyright: ignore[reportArgumentType]
+        assert response.status_code == 200
+        return [frame async for frame in frames_of(response)]
+
+
+@pytest.mark.rules("H1", "H6", "T1")
+async def test_a_turn_streams_from_its_message_to_its_end_and_replays_the_same_records() -> None:
+    async with served_house(a_house()) as service:
+        session = await new_session(service)
+        live = await stream(service, "POST", f"{session}/turns", json=HI)
+        turn = live[1].data["turn"]
+        replayed = await stream(service, "GET", f"{session}/turns/{turn}/events")
+        page = (await service.http.get(f"{session}/records")).json()
+
+    records = [frame for frame in live if frame.field("id") is not None]
+    assert [frame.field("event") for frame in records] == [
+        "user",
+        "assistant",
+        "usage",
+        "tool_call_started",
+        "tool_result",
+        "assistant",
+        "usage",
+        "turn_finished",
+    ]
+    assert "".join(frame.data["text"] for frame in live if frame.field("event") == "content") == "It is noon."
+    assert [frame for frame in replayed if frame.field("id") is not None] == records
+    assert [record["type"] for record in page["items"]] == ["session_created", *[f.field("event") for f in records]]
+    assert page["items"][1:] == [frame.data for frame in records]
+
+
+@pytest.mark.rules("H6")
+async def test_a_stream_goes_on_behind_any_of_its_records_and_stops_behind_the_last() -> None:
+    async with served_house(a_house()) as service:
+        session = await new_session(service)
+        live = await stream(service, "POST", f"{session}/turns", json=HI)
+        places = [place for frame in live if (place := frame.field("id"))]
+        address = f"{session}/turns/{live[1].data['turn']}/events"
+        for seen, place in enumerate(places[:-1], start=1):
+            resumed = await stream(service, "GET", address, headers={"Last-Event-ID": place})
+            assert [frame.field("id") for frame in resumed if frame.field("id")] == places[seen:]
+        at_end = await service.http.get(address, headers={"Last-Event-ID": places[-1]})
+        past_the_store = await service.http.get(f"{address}?after=999999")
+
+    assert (at_end.status_code, past_the_store.status_code) == (204, 204)
+
+
+@pytest.mark.rules("H1")
+async def test_a_turn_is_waited_for_and_found_again() -> None:
+    async with served_house(a_house()) as service:
+        session = await new_session(service)
+        waited = await service.http.post(f"{session}/turns", json=HI, headers={"Accept": "application/json"})
+        found = await service.http.get(waited.headers["content-location"])
+        shown = (await service.http.get(session)).json()
+
+    assert waited.json() == found.json()
+    assert (waited.json()["outcome"], waited.json()["content"]) == ("answered", "It is noon.")
+    assert (shown["state"], shown["usage"]) == ("idle", waited.json()["usage"])
+
+
+@pytest.mark.rules("H4")
+async def test_a_second_message_is_refused_while_the_first_one_runs() -> None:
+    port = TablePort(spec("clock"))
+    port.hold = asyncio.Event()
+    house = House(ScriptedLlama(ask_for(call("clock")), say("It is noon.")), port)
+    async with served_house(house) as service:
+        session = await new_session(service)
+        started = await service.http.post(f"{session}/turns", json=HI, headers={"Prefer": "respond-async"})
+        await within_bound(port.arrived)
+        refused = await service.http.post(f"{session}/turns", json=HI)
+        port.hold.set()
+        rest = await stream(service, "GET", f"{started.headers['location']}/events")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "turn_in_progress")
+    assert refused.json()["turn"] == started.json()["id"]
+    assert refused.headers["retry-after"] == "1"
+    assert rest[-1].data["outcome"] == "answered"
+
+
+@pytest.mark.rules("H5")
+async def test_a_client_that_leaves_its_stream_does_not_end_the_turn() -> None:
+    port = TablePort(spec("clock"))
+    port.hold = asyncio.Event()
+    house = House(ScriptedLlama(ask_for(call("clock")), say("It is noon.")), port)
+    async with served_house(house) as service:
+        session = await new_session(service)
+        async with service.http.stream("POST", f"{session}/turns", json=HI) as response:
+            address = response.headers["content-location"]
+            await within_bound(port.arrived)
+        port.hold.set()
+        rest = await stream(service, "GET", f"{address}/events")
+
+    assert rest[-1].data["outcome"] == "answered"
