@@ -38,7 +38,7 @@ check: ## lint, format, types, import contracts, OpenAPI drift, requirements
 	$(ENV) dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/turnkeeper openapi --check openapi/openapi.json
 	$(BIN)/pytest tests/architecture

@@ -26,7 +26,7 @@ class _Profile(StrictModel):
 
 class _AgentsFile(StrictModel):
     default: str | None = None
-    agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")], _Profile] = {}
+    agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")], _Profile] = Field(default={})
 
 
 def load_agents(path: Path | None) -> AgentProfiles:

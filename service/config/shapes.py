@@ -37,18 +37,27 @@ def _string_or_strings(value: object) -> object:
     return strings
 
 
+def _whole(value: object) -> object:
+    # In JSON 5.0 is the same number as 5, and some languages write it so.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# Behind the bounds in each annotation, so that they stay bounds of the integer itself.
+Whole = BeforeValidator(_whole)
+
+
 class Sampling(StrictModel):
     """How the model draws its tokens."""
 
     temperature: Annotated[float, Field(ge=0, le=100)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=0, le=2**31 - 1, description="0 means no bound.")] | None = None
+    top_k: Annotated[int, Field(ge=0, le=2**31 - 1, description="0 means no bound."), Whole] | None = None
     min_p: Annotated[float, Field(ge=0, le=1)] | None = None
     typical_p: Annotated[float, Field(gt=0, le=1)] | None = None
     repeat_penalty: Annotated[float, Field(gt=0, le=100)] | None = None
     presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
-    seed: Annotated[int, Field(ge=-1, le=2**32 - 1, description="-1 draws one.")] | None = None
+    seed: Annotated[int, Field(ge=-1, le=2**32 - 1, description="-1 draws one."), Whole] | None = None
     stop: Annotated[
         Annotated[str, Field(min_length=1)]
         | Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=STOPS_MAX)]
@@ -60,13 +69,13 @@ class Sampling(StrictModel):
 class LowerLimits(StrictModel):
     """Bounds of a turn; they may lower what the settings allow."""
 
-    tool_iterations: Annotated[int, Field(ge=0)] | None = None
+    tool_iterations: Annotated[int, Field(ge=0), Whole] | None = None
     repeat_detection: bool | None = None
-    denied_repeats: Annotated[int, Field(ge=1)] | None = None
-    thinking_tokens: Annotated[int, Field(ge=0)] | None = None
-    tool_result_cap: Annotated[int, Field(ge=256, description="Bytes of UTF-8.")] | None = None
-    turn_time_s: Annotated[int, Field(ge=0, description="Seconds; 0 means no bound.")] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    denied_repeats: Annotated[int, Field(ge=1), Whole] | None = None
+    thinking_tokens: Annotated[int, Field(ge=0), Whole] | None = None
+    tool_result_cap: Annotated[int, Field(ge=256, description="Bytes of UTF-8."), Whole] | None = None
+    turn_time_s: Annotated[int, Field(ge=0, description="Seconds; 0 means no bound."), Whole] | None = None
+    max_tokens: Annotated[int, Field(ge=1), Whole] | None = None
 
 
 class ToolsWanted(StrictModel):

@@ -12,10 +12,11 @@ from fastapi import Depends, Header, Path, Query, Request
 
 from service.bootstrap import Application
 from service.config import Settings
+from service.config.shapes import NOT_AVAILABLE
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, AnswerForm, answer_form, preferred
-from service.web.validation import NOT_AVAILABLE, refused_field, unknown_detail
+from service.web.validation import refused_field, unknown_detail
 
 # The store's integers are 64 bits wide; a larger cursor lies beyond its end in any case.
 MAX_PLACE = 2**63 - 1

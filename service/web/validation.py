@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from service.config.shapes import NOT_AVAILABLE
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.json_types import JsonObject
 
@@ -15,7 +16,6 @@ MAX_NAME_CHARACTERS = 100
 
 # Words of the API whose meaning comes with a later version: refused, never accepted and ignored.
 PLANNED = frozenset({"fork", "on_disconnect", "Idempotency-Key"})
-NOT_AVAILABLE = "is not available in this version"
 
 _MESSAGES = {
     "missing": "is required",

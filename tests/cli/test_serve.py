@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(database: str, **settings: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(database: str, **settings: str) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
     port = free_port()
     environment = {**os.environ, **settings, "TURNKEEPER_DATABASE_URL": database}
     # Nothing listens there: the service must do without llama-server.

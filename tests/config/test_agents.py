@@ -74,5 +74,5 @@ def test_a_wrong_file_stops_the_start_with_one_line_that_names_the_place(tmp_pat
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="missing.toml"):
+    with pytest.raises(SettingsError, match=r"missing\.toml"):
         load_agents(tmp_path / "missing.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 import httpx
@@ -43,7 +43,7 @@ class Client:
         """Post, and wait for the whole answer."""
         return await self.http.post(f"{self.address}{path}", json=body, headers=headers)
 
-    async def frames(self, session: str, body: JsonObject) -> AsyncIterator[Frame]:
+    async def frames(self, session: str, body: JsonObject) -> AsyncGenerator[Frame]:
         """Run a turn and give its events as they come."""
         url = f"{self.address}/sessions/{session}/turns"
         async with self.http.stream("POST", url, json=body) as answer:

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(arguments: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Iterator[None]:
+def running(arguments: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Generator[None]:
     """Run a Python module until the body is through; the test fails with its log when it is never ready."""
     with log.open("wb") as output:
         child = subprocess.Popen(
@@ -71,7 +71,7 @@ def _wait_until_ready(child: subprocess.Popen[bytes], url: str, log: Path) -> No
 
 
 @contextmanager
-def llama_server(template: Path, folder: Path, *, context: int = 4096, parallel: int = 2) -> Iterator[str]:
+def llama_server(template: Path, folder: Path, *, context: int = 4096, parallel: int = 2) -> Generator[str]:
     """Run a llama-server with the small model; give its address."""
     model = packaged_model()
     if model is None:
@@ -85,7 +85,7 @@ def llama_server(template: Path, folder: Path, *, context: int = 4096, parallel:
 
 
 @contextmanager
-def example_port(folder: Path) -> Iterator[str]:
+def example_port(folder: Path) -> Generator[str]:
     """Run the example tool port; give its address."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
@@ -94,7 +94,7 @@ def example_port(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def service(llama_url: str, tool_port_url: str, folder: Path, **settings: str) -> Iterator[str]:
+def service(llama_url: str, tool_port_url: str, folder: Path, **settings: str) -> Generator[str]:
     """Run the service; give its address."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ class Children:
             await _cancelled(list(waits))
 
 
-if os.name == "posix":
+if sys.platform != "win32":
     _OWN_GROUP: dict[str, Any] = {"process_group": 0}
     _BY_FORCE = signal.SIGKILL
 
@@ -104,7 +105,7 @@ if os.name == "posix":
             os.killpg(process.pid, number)
 
 else:
-    _OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    _OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     _BY_FORCE = signal.SIGTERM
 
     def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
