@@ -32,8 +32,8 @@ def wrapped_llama(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def thinking_llama(folder: Path) -> Iterator[str]:
-    """The same, with a thought before each answer."""
-    with llama_server(TEMPLATES / "chatml-think-drop-wrapped.jinja", folder) as address:
+    """A template with a thought before each answer."""
+    with llama_server(TEMPLATES / "chatml-think-drop.jinja", folder) as address:
         yield address
 
 

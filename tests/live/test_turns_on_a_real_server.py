@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import httpx
 import pytest
@@ -51,19 +52,25 @@ async def test_the_second_turn_finds_the_first_ones_prompt_in_the_cache(wrapped:
     assert first[1]["cached_tokens"] >= first[0]["prompt_tokens"]
 
 
-@pytest.mark.rules("L5", "P3")
+@pytest.mark.rules("L5", "L6", "P3")
 async def test_a_turn_with_reasoning_streams_it_and_sends_it_back(thinking: Client) -> None:
-    session = await thinking.session(tools=ONE_TOOL, sampling=STEADY, limits={"thinking_tokens": 24})
+    session = await thinking.session(tools={"names": []}, sampling=STEADY, limits={"thinking_tokens": 24})
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    asked = {"content": "What is 2 + 2?", "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}}
 
-    frames = await thinking.turn(session, **A_CALL_THEN_AN_ANSWER)
+    frames = await thinking.turn(session, **asked)
+    again = await thinking.turn(session, **asked)
 
-    first = named(frames, "assistant")[0]
-    assert text_of(frames, "reasoning", 1) == first["reasoning"] != ""
-    assert named(frames, "usage")[0]["reasoning_tokens"] > 0
-    assert "</think>" not in first["content"]
+    (said,), (usage,), (end,) = (named(frames, event) for event in ("assistant", "usage", "turn_finished"))
+    assert text_of(frames, "reasoning", 1) == said["reasoning"] != ""
+    assert text_of(frames, "content", 1) == said["content"]
+    assert isinstance(json.loads(said["content"])["sum"], int)
+    assert "think>" not in said["content"]
+    assert 0 < usage["reasoning_tokens"] <= 24
+    assert (end["outcome"], end["content"]) == ("answered", said["content"])
     messages = (await thinking.get(f"/sessions/{session}/messages"))["messages"]
-    assert next(m for m in messages if m["role"] == "assistant")["reasoning_content"] == first["reasoning"]
-    assert named(frames, "turn_finished")[0]["outcome"] in ("answered", "turn_limit", "failed")
+    assert messages[1] == {"role": "assistant", "content": said["content"], "reasoning_content": said["reasoning"]}
+    assert named(again, "turn_finished")[0]["outcome"] == "answered"
 
 
 @pytest.mark.rules("C0", "H2", "L3")
@@ -158,14 +165,15 @@ async def test_the_three_forms_of_an_answer(demo: Client) -> None:
     assert "event: turn_finished" in text
 
 
-@pytest.mark.rules("L3", "L4")
-async def test_text_that_breaks_the_servers_parser_fails_the_turn_in_words(demo: Client) -> None:
+@pytest.mark.rules("L4", "P4")
+async def test_text_that_breaks_the_servers_parser_fails_the_turn_in_words_and_not_the_session(demo: Client) -> None:
+    # This template makes llama-server expect a wrapper around text that the model does not write.
     session = await demo.session(agent="weather")
 
-    frames = await demo.turn(session, content="Say hello.", limits={"max_tokens": 64})
+    broken = await demo.turn(session, content="Say hello.", limits={"max_tokens": 64})
+    after = await demo.turn(session, **A_CALL_THEN_AN_ANSWER)
 
-    (end,) = named(frames, "turn_finished")
-    assert end["outcome"] in ("answered", "failed")
-    if end["outcome"] == "failed":
-        assert end["error"]["kind"] == "upstream_error"
-        assert "peg" in end["error"]["message"]
+    (end,) = named(broken, "turn_finished")
+    assert (end["outcome"], end["error"]["kind"]) == ("failed", "upstream_error")
+    assert "peg-native" in end["error"]["message"]
+    assert named(after, "turn_finished")[0]["outcome"] == "answered"
