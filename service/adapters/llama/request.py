@@ -1,0 +1,60 @@
+"""A completion request in llama-server's form (L1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+from service.core.baseline import Thinking
+from service.core.completion_request import CompletionRequest
+from service.core.json_types import JsonObject
+from service.core.text import encodable
+
+# The HTTP library warns of larger bodies that are handed over at once, since sending them holds up the event loop.
+_LARGEST_PIECE = 256 * 1024
+
+
+def completion_body(request: CompletionRequest) -> bytes:
+    """Write the body of `/v1/chat/completions`; our own fields win over the sampling's."""
+    body: JsonObject = {
+        **request.sampling,
+        "messages": request.messages,
+        "max_tokens": request.max_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "cache_prompt": True,
+        "return_progress": True,
+        "sse_ping_interval": 10,
+        "reasoning_control": True,
+        "parallel_tool_calls": request.parallel_tool_calls,
+    }
+    if request.model is not None:
+        body["model"] = request.model
+    if request.tools:
+        body |= {"tools": request.tools, "tool_choice": request.tool_choice.value}
+    if request.response_format is not None:
+        body["response_format"] = request.response_format
+    if request.thinking is Thinking.OFF:
+        body |= {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"}
+    elif request.thinking_budget_tokens is not None:
+        body["thinking_budget_tokens"] = request.thinking_budget_tokens
+    return encode(body)
+
+
+def encode(body: JsonObject) -> bytes:
+    """Write JSON as UTF-8."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return encodable(text).encode()
+
+
+def content(body: bytes) -> bytes | AsyncIterator[bytes]:
+    """Give a body as the HTTP client likes to have it: a large one in pieces."""
+    return body if len(body) <= _LARGEST_PIECE else _pieces(body)
+
+
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), _LARGEST_PIECE):
+        yield body[start : start + _LARGEST_PIECE]

@@ -1,0 +1,211 @@
+"""Chunks of a stream to deltas and, at its end, a finished completion or a typed failure (L4, L5).
+
+Above: `completion_stream`, which has the bytes. Below: `think_tags`, `call_assembly`, `token_report`, `server_error`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from service.core.call_assembly import CallAssembly
+from service.core.completion_events import Completion, CompletionDelta, ContentText, ReasoningText
+from service.core.errors import ErrorKind, ModelFailure
+from service.core.json_types import JsonObject, JsonValue
+from service.core.server_error import failure_in_stream
+from service.core.text import encodable
+from service.core.think_tags import ThinkTags
+from service.core.token_report import TokenReport
+
+MAX_CHARACTERS = 4 * 1024 * 1024
+"""Characters of one completion, thought and arguments included: about what a million tokens hold, more than any
+context that a server has today. Beyond it a stream is a fault that would only fill the memory."""
+
+_MAX_FINISH_REASON = 64
+
+# The server counts the thought's closing tag and joins a few tokens into one delta: of a budget of n tokens n - 2
+# deltas came (n from 8 to 512, English). The eighth is for texts with several tokens to a character.
+_BUDGET_SLACK = 4
+_BUDGET_SLACK_SHARE = 8
+
+
+class CompletionAssembly:
+    """Put one completion together from the payloads of its events.
+
+    `thinking_budget_tokens` is what the request carried; `prompt_estimate` is the prompt's size in tokens for the
+    case that the server never tells it. What comes behind the finish reason is read for its counts only.
+    """
+
+    def __init__(self, *, thinking_budget_tokens: int | None = None, prompt_estimate: int = 0) -> None:
+        self._budget_mark = _budget_mark(thinking_budget_tokens)
+        self._prompt_estimate = prompt_estimate
+        self._tags = ThinkTags()
+        self._calls = CallAssembly()
+        self._report = TokenReport()
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._characters = 0
+        self._pieces = 0
+        self._reasoning_pieces = 0
+        self._furthest_progress = -1
+        self.finish_reason: str | None = None
+        self.advances = 0
+        """Grows with each token and each step of prompt processing: what tells a slow server from a stuck one."""
+
+    def feed(self, data: str) -> list[CompletionDelta]:
+        """Take the payload of one event.
+
+        Raises:
+            ModelFailure: the server reports an error, or the payload is no chunk of a completion.
+        """
+        chunk = _parsed(data)
+        deltas: list[CompletionDelta] = []
+        error: JsonValue = chunk.get("error")
+        if error is not None:
+            raise failure_in_stream(error)
+        choices: JsonValue = chunk.get("choices")
+        if choices and self.finish_reason is None:
+            self._take_choices(choices, deltas)
+        if "prompt_progress" in chunk:
+            self._take_progress(chunk["prompt_progress"], deltas)
+        if "usage" in chunk:
+            self._report.take_usage(chunk["usage"])
+        if self.finish_reason is not None and "timings" in chunk:
+            self._report.take_timings(chunk["timings"])
+        return deltas
+
+    def release(self) -> list[CompletionDelta]:
+        """Give the text that was held back for its tags: no more will come."""
+        deltas: list[CompletionDelta] = []
+        self._keep(self._tags.release(), deltas)
+        return deltas
+
+    def finish(self) -> Completion:
+        """Give the completion; the counts that the server did not tell are ours (L4).
+
+        Raises:
+            ModelFailure: there was no finish reason, so nobody knows what is missing (L4).
+        """
+        if self.finish_reason is None:
+            raise ModelFailure(ErrorKind.STREAM_CLOSED, "llama-server ended the stream before the answer was complete")
+        return Completion(
+            content="".join(self._content),
+            reasoning="".join(self._reasoning),
+            calls=self._calls.calls(),
+            finish_reason=self.finish_reason,
+            usage=self._report.usage(
+                pieces=self._pieces,
+                reasoning_pieces=self._reasoning_pieces,
+                prompt_estimate=self._prompt_estimate,
+            ),
+            timings=self._report.timings,
+            estimated=not self._report.is_complete,
+        )
+
+    def _take_choices(self, choices: JsonValue, deltas: list[CompletionDelta]) -> None:
+        if not isinstance(choices, list):
+            raise _malformed("choices is no list")
+        for choice in cast(list[JsonValue], choices):
+            if not isinstance(choice, dict):
+                raise _malformed("a choice is no object")
+            members = cast(JsonObject, choice)
+            # We never ask for a second answer; one that comes all the same is not mixed into the first.
+            if not members.get("index"):
+                self._take_delta(members.get("delta"), deltas)
+                self._take_finish_reason(members.get("finish_reason"), deltas)
+
+    def _take_delta(self, delta: JsonValue, deltas: list[CompletionDelta]) -> None:
+        if not isinstance(delta, dict):
+            if delta is None:
+                return
+            raise _malformed("a delta is no object")
+        members = cast(JsonObject, delta)
+        content: JsonValue = members.get("content")
+        reasoning: JsonValue = members.get("reasoning_content") or members.get("reasoning")
+        if reasoning:
+            self._take_reasoning(reasoning, deltas)
+        if content:
+            self._take_content(content, deltas)
+        pieces: JsonValue = members.get("tool_calls")
+        if pieces:
+            self._count(self._calls.feed(pieces))
+
+    def _take_reasoning(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
+        if not isinstance(text, str):
+            raise _malformed("the reasoning is no text")
+        self._count(len(text))
+        self._reasoning_pieces += 1
+        self._reasoning.append(text)
+        deltas.append(ReasoningText(text=text))
+
+    def _take_content(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
+        if not isinstance(text, str):
+            raise _malformed("the content is no text")
+        self._count(len(text))
+        if self._tags.passes_all:
+            self._content.append(text)
+            deltas.append(ContentText(text=text))
+            return
+        if self._budget_mark is not None and self._reasoning_pieces >= self._budget_mark:
+            self._tags.expect_stray_closing()
+        self._keep(self._tags.feed(text), deltas)
+
+    def _keep(self, sorted_texts: list[ReasoningText | ContentText], deltas: list[CompletionDelta]) -> None:
+        for text in sorted_texts:
+            if isinstance(text, ReasoningText):
+                self._reasoning_pieces += 1
+                self._reasoning.append(text.text)
+            else:
+                self._content.append(text.text)
+            deltas.append(text)
+
+    def _take_finish_reason(self, reason: JsonValue, deltas: list[CompletionDelta]) -> None:
+        if not reason:
+            return
+        if not isinstance(reason, str):
+            raise _malformed("the finish reason is no text")
+        self.finish_reason = reason[:_MAX_FINISH_REASON]
+        self._keep(self._tags.release(), deltas)
+
+    def _take_progress(self, progress: JsonValue, deltas: list[CompletionDelta]) -> None:
+        told = self._report.take_progress(progress)
+        if told is None:
+            return
+        if told.processed > self._furthest_progress:
+            self._furthest_progress = told.processed
+            self.advances += 1
+        deltas.append(told)
+
+    def _count(self, characters: int) -> None:
+        self.advances += 1
+        self._pieces += 1
+        self._characters += characters
+        if self._characters > MAX_CHARACTERS:
+            raise ModelFailure(
+                ErrorKind.PROTOCOL, f"llama-server sent more than {MAX_CHARACTERS} characters in one answer"
+            )
+
+
+def _budget_mark(thinking_budget_tokens: int | None) -> int | None:
+    """Give the number of reasoning deltas from which on the budget counts as reached."""
+    if thinking_budget_tokens is None:
+        return None
+    slack = max(_BUDGET_SLACK, thinking_budget_tokens // _BUDGET_SLACK_SHARE)
+    return max(1, thinking_budget_tokens - slack)
+
+
+def _parsed(data: str) -> JsonObject:
+    try:
+        chunk: JsonValue = json.loads(data)
+        if "\\ud" in data or "\\uD" in data:
+            # Half a surrogate pair can come as an escape only; read again what can be written.
+            chunk = json.loads(encodable(json.dumps(chunk, ensure_ascii=False)))
+    except (ValueError, RecursionError) as error:
+        raise _malformed("it is no JSON") from error
+    if not isinstance(chunk, dict):
+        raise _malformed("it is no object")
+    return cast(JsonObject, chunk)
+
+
+def _malformed(what: str) -> ModelFailure:
+    return ModelFailure(ErrorKind.PROTOCOL, f"llama-server sent a chunk that can't be read: {what}")

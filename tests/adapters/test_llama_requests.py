@@ -1,0 +1,110 @@
+"""What is sent for a completion and for counting its tokens (L1, P7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+import respx
+
+from service.core.baseline import Thinking
+from service.core.completion_request import CompletionRequest
+from service.core.errors import ModelFailure
+from service.core.records import ToolChoice
+from tests.adapters.llama_routes import mocked
+from tests.recordings.exchanges import recorded
+
+pytestmark = pytest.mark.anyio
+
+MESSAGES = ({"role": "system", "content": "Be kind."}, {"role": "user", "content": "Grüße 😀"})
+ASK = CompletionRequest(messages=MESSAGES, max_tokens=16)
+TOOL = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
+PLAIN = recorded("plain")
+
+
+async def sent(router: respx.MockRouter, request: CompletionRequest) -> Any:
+    """Ask for a completion and give the body that was sent."""
+    route = router.post("/v1/chat/completions").respond(
+        200, content=PLAIN.body, headers={"content-type": "text/event-stream"}
+    )
+    async with mocked(router) as llama:
+        items = [item async for item in llama.stream(request)]
+    assert items
+    sent_request: httpx.Request = route.calls.last.request
+    assert sent_request.headers["content-type"] == "application/json"
+    return json.loads(sent_request.content)
+
+
+ALWAYS: dict[str, Any] = {
+    "messages": list(MESSAGES),
+    "max_tokens": 16,
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "cache_prompt": True,
+    "return_progress": True,
+    "sse_ping_interval": 10,
+    "reasoning_control": True,
+    "parallel_tool_calls": False,
+}
+
+
+@pytest.mark.rules("L1")
+async def test_a_request_has_these_fields_and_no_others(router: respx.MockRouter) -> None:
+    assert await sent(router, ASK) == ALWAYS
+
+
+@pytest.mark.rules("L1", "L6")
+@pytest.mark.parametrize(
+    ("members", "fields"),
+    [
+        ({"model": "qwen"}, {"model": "qwen"}),
+        ({"sampling": {"temperature": 0.2, "stop": ["X"]}}, {"temperature": 0.2, "stop": ["X"]}),
+        ({"sampling": {"stream": False, "max_tokens": 9, "messages": []}}, {}),
+        ({"tools": (TOOL,)}, {"tools": [TOOL], "tool_choice": "auto"}),
+        (
+            {"tools": (TOOL,), "tool_choice": ToolChoice.REQUIRED, "parallel_tool_calls": True},
+            {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": True},
+        ),
+        ({"tool_choice": ToolChoice.NONE}, {}),
+        ({"thinking_budget_tokens": 512}, {"thinking_budget_tokens": 512}),
+        (
+            {"thinking": Thinking.OFF, "thinking_budget_tokens": 512},
+            {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"},
+        ),
+        ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
+    ],
+    ids=["model", "sampling", "not overridden", "tools", "required", "no tools", "budget", "thinking off", "format"],
+)
+async def test_what_a_request_asks_for_is_added(
+    router: respx.MockRouter, members: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    request = CompletionRequest(messages=MESSAGES, max_tokens=16, **members)
+
+    assert await sent(router, request) == {**ALWAYS, **fields}
+
+
+@pytest.mark.rules("L1")
+async def test_half_a_surrogate_pair_is_sent_as_a_replacement_character(router: respx.MockRouter) -> None:
+    request = CompletionRequest(messages=({"role": "user", "content": "a\ud83d"},), max_tokens=16)
+
+    assert (await sent(router, request))["messages"][0]["content"] == "a\ufffd"
+
+
+@pytest.mark.rules("P7")
+async def test_tokens_are_counted_by_the_server_from_the_same_body(router: respx.MockRouter) -> None:
+    counting = router.post("/v1/chat/completions/input_tokens").respond(200, content=recorded("input_tokens").body)
+    async with mocked(router) as llama:
+        assert await llama.count_tokens(ASK) == 308
+
+    assert json.loads(counting.calls.last.request.content) == ALWAYS
+
+
+@pytest.mark.rules("P7")
+@pytest.mark.parametrize("body", [{}, {"input_tokens": "308"}, {"input_tokens": -1}])
+async def test_a_count_that_is_none_is_a_failure(router: respx.MockRouter, body: dict[str, Any]) -> None:
+    router.post("/v1/chat/completions/input_tokens").respond(200, json=body)
+    async with mocked(router) as llama:
+        with pytest.raises(ModelFailure, match="without telling input_tokens"):
+            await llama.count_tokens(ASK)
