@@ -64,7 +64,7 @@ class Children:
                 await asyncio.gather(*(process.wait() for process in running))
         except TimeoutError:
             for process in running:
-                _signal_group(process, _BY_FORCE)
+                _kill_group(process)
             await asyncio.gather(*(process.wait() for process in running))
 
     async def start(self, command: Command) -> Child:
@@ -80,7 +80,7 @@ class Children:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=os.environ | dict(command.environment),
-                **_OWN_GROUP,
+                **_own_group(),
             )
         child = Child(name=command.name, process=process, log=path)
         self._started.append(child)
@@ -96,21 +96,23 @@ class Children:
             await _cancelled(list(waits))
 
 
-if sys.platform != "win32":
-    _OWN_GROUP: dict[str, Any] = {"process_group": 0}
-    _BY_FORCE = signal.SIGKILL
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"process_group": 0}
 
-    def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-        if process.returncode is None:
-            os.killpg(process.pid, number)
 
-else:
-    _OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    _BY_FORCE = signal.SIGTERM
+def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    if process.returncode is not None:
+        return
+    if sys.platform == "win32":
+        process.terminate()
+    else:
+        os.killpg(process.pid, number)
 
-    def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-        if process.returncode is None:
-            process.terminate()
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    _signal_group(process, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[int]]) -> None:
