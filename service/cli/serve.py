@@ -39,7 +39,6 @@ def serve(
     settings = settings_or_fail(
         host=host, port=port, llama_url=llama_url, tool_port_url=tool_port_url, database_url=database_url
     )
-    configure_logs()
     _tell_unknown_variables()
     try:
         listening = listen(settings.host, settings.port)
@@ -49,6 +48,7 @@ def serve(
     from service.config import SettingsError
     from service.core.errors import StoreFailure
 
+    configure_logs()
     config = uvicorn.Config("", loop="auto")
     with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         try:
