@@ -182,7 +182,7 @@ class SessionLog(Protocol):
         ...
 
     async def last_pos(self) -> int:
-        """Give the store's greatest `pos`, 0 when it is empty."""
+        """Give the greatest `pos` ever given, also when its record is gone; 0 when there was none."""
         ...
 
     async def session(self, session: SessionId) -> SessionRow | None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from service.core.batch import PlannedCall, plan_batch
 from service.core.errors import ErrorKind
-from service.core.records import Limit, OnToolLimit, ToolChoice, TurnFinished
+from service.core.records import Limit, OnToolLimit, Record, ToolChoice, TurnFinished
 from service.core.toolset import Toolset
+from service.core.turn_fold import advance
 from service.core.turn_records import finished
 from service.core.turn_state import Phase, TurnState
 
@@ -60,6 +61,14 @@ def next_effect(state: TurnState, toolset: Toolset) -> Effect | None:
             return RunBatch(calls=plan_batch(state, toolset))
         case Phase.ENDING:  # pragma: no branch - the type checker sees that no kind is left
             return Finish(record=finished(state, limit=_limit(state, toolset)))
+
+
+def with_its_end(state: TurnState, records: tuple[Record, ...], toolset: Toolset) -> tuple[Record, ...]:
+    """Add the turn's end to records that settle its outcome: they are kept in one write, or none is."""
+    for record in records:
+        state = advance(state, record)
+    effect = next_effect(state, toolset)
+    return (*records, effect.record) if isinstance(effect, Finish) else records
 
 
 def tool_choice(state: TurnState, toolset: Toolset) -> ToolChoice:

@@ -8,7 +8,7 @@ from service.core.completion_events import Completion, PromptProgress
 from service.core.errors import ModelFailure
 from service.core.request_building import build_request
 from service.core.signals import Progress, Queued
-from service.core.turn import AskModel
+from service.core.turn import AskModel, with_its_end
 from service.core.turn_records import PartialAnswer, of_completion, of_failure, usage_of
 from service.ports import Llama
 from service.turns.gate import Gate
@@ -52,7 +52,7 @@ class StepRunner:
             live.feed.end_step()
             await live.append(*of_failure(live.state, failure, PartialAnswer()))
             return
-        await live.append(*records)
+        await live.append(*with_its_end(live.state, records, live.toolset))
 
     async def _complete(self, live: LiveSession, ask: AskModel) -> Completion:
         facts = await self._server.facts_or_none()

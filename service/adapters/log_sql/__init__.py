@@ -1,0 +1,18 @@
+"""The store in a database: sessions, their logs and spec lists through SQLAlchemy Core (S1, S2, S3).
+
+From the top down:
+
+    log.py            the `SessionLog`: hands writes to the writer and reads to the readers
+    writer.py         the one writer thread; group_commit.py commits what it gathers
+    transaction.py    the writes of one group before their commit; prepared.py runs the frequent ones
+    reader.py         the reader threads
+    queries.py        what they ask; rows.py turns rows into values
+    tables.py         the tables; migrations/ makes them
+    migrate.py        brings a database to this version's schema
+    sqlite_store.py   all that is SQLite's own
+    failures.py       a driver's error becomes a StoreFailure
+"""
+
+from service.adapters.log_sql.log import SqlLog, open_sql_log
+
+__all__ = ["SqlLog", "open_sql_log"]

@@ -1,0 +1,155 @@
+"""The `SessionLog` over a database: writes go to the one writer, reads to the readers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime
+
+from sqlalchemy import Engine, make_url
+
+from service.adapters.log_sql import queries
+from service.adapters.log_sql.failures import store_failures
+from service.adapters.log_sql.reader import Reader
+from service.adapters.log_sql.sqlite_store import open_sqlite
+from service.adapters.log_sql.writer import Writer
+from service.core.errors import StoreFailure
+from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.json_types import JsonObject
+from service.core.session_status import SessionStatus
+from service.ports import NewSession, RecordDraft, SessionRow, StoredRecord
+
+_READERS = 2
+"""Threads that read: enough that one long export doesn't hold up the others' reads."""
+
+
+@asynccontextmanager
+async def open_sql_log(database_url: str, *, readers: int = _READERS) -> AsyncGenerator[SqlLog]:
+    """Open the store at an SQLAlchemy URL (`sqlite:///FILE`); at the end, write what was given and close it.
+
+    Raises:
+        StoreLocked: another process has it open.
+        StoreFailure: it can't be opened; the text says why in one line.
+    """
+    stack = ExitStack()
+    try:
+        writing, reading = await asyncio.to_thread(_open_engines, stack, database_url, readers)
+        reader = Reader(reading, readers)
+        stack.callback(reader.close)
+        writer = Writer(writing)
+        stack.callback(writer.join)
+        try:
+            yield SqlLog(writer, reader)
+        finally:
+            writer.stop()
+    finally:
+        # In a thread, since closing waits for the disk; a cancelled closing goes on there to its end.
+        await asyncio.to_thread(stack.close)
+
+
+def _open_engines(stack: ExitStack, database_url: str, readers: int) -> tuple[Engine, Engine]:
+    with store_failures("the store's address can't be read"):
+        url = make_url(database_url)
+    with store_failures(f"the store {url.render_as_string()} can't be opened"):
+        if url.get_backend_name() != "sqlite":
+            raise StoreFailure(f"no store for {url.get_backend_name()} databases; use sqlite:///FILE")
+        return stack.enter_context(open_sqlite(url, readers=readers))
+
+
+class SqlLog:
+    """A `SessionLog` in a database; made by `open_sql_log`."""
+
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    async def create_session(
+        self, session: NewSession, records: Sequence[RecordDraft], status: SessionStatus
+    ) -> Sequence[StoredRecord]:
+        """Make a session and append its first records in one transaction.
+
+        Raises:
+            StoreFailure: the id is taken, or the parent is not there.
+        """
+        return await self._writer.submit(lambda group: group.create(session, records, status))
+
+    async def append(
+        self,
+        session: SessionId,
+        expected_seq: int,
+        records: Sequence[RecordDraft],
+        status: SessionStatus,
+        now: datetime,
+    ) -> Sequence[StoredRecord]:
+        """Append all records or none; they are on disk when this returns (S1, S2).
+
+        A caller that is cancelled gets no answer, and the records may be appended all the same.
+
+        Raises:
+            SequenceConflict: the log's last `seq` is not `expected_seq`, or the session is gone.
+        """
+        return await self._writer.submit(lambda group: group.append(session, expected_seq, records, status, now))
+
+    async def read(
+        self,
+        session: SessionId,
+        *,
+        after_seq: int = 0,
+        after_pos: int = 0,
+        limit: int | None = None,
+        turn: TurnId | None = None,
+    ) -> Sequence[StoredRecord]:
+        """Read records in order; those of one turn only, when `turn` is given."""
+        return await self._reader.run(
+            lambda connection: queries.read(
+                connection, session, after_seq=after_seq, after_pos=after_pos, limit=limit, turn=turn
+            )
+        )
+
+    async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
+        """Read the last record of this type and all after it; everything, when there is none."""
+        return await self._reader.run(lambda connection: queries.read_from_last(connection, session, record_type))
+
+    async def last_pos(self) -> int:
+        """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
+        return await self._reader.run(queries.last_pos)
+
+    async def session(self, session: SessionId) -> SessionRow | None:
+        """Read one session's row."""
+        return await self._reader.run(lambda connection: queries.session(connection, session))
+
+    async def sessions(
+        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None
+    ) -> Sequence[SessionRow]:
+        """List sessions, newest first; those created before the session `before`, when it is given."""
+        return await self._reader.run(
+            lambda connection: queries.list_sessions(connection, owner=owner, limit=limit, before=before)
+        )
+
+    async def busy_sessions(self) -> Sequence[SessionId]:
+        """List the sessions whose status is not idle, oldest first (S4)."""
+        return await self._reader.run(queries.busy_sessions)
+
+    async def update_session(
+        self, session: SessionId, *, title: str | None, metadata: JsonObject | None, now: datetime
+    ) -> SessionRow | None:
+        """Change what a person may change; None leaves a value as it is."""
+        return await self._writer.submit(lambda group: group.update(session, title=title, metadata=metadata, now=now))
+
+    async def delete_session(self, session: SessionId) -> bool:
+        """Remove a session with its log and its children; False when it was not there (H9)."""
+        return await self._writer.submit(lambda group: group.delete(session))
+
+    async def put_specs(self, specs_hash: str, specs: bytes) -> None:
+        """Keep a spec list once, under the hash of its bytes (X3)."""
+        await self._writer.submit(lambda group: group.put_specs(specs_hash, specs))
+
+    async def specs(self, specs_hash: str) -> bytes | None:
+        """Read a spec list."""
+        return await self._reader.run(lambda connection: queries.spec_list(connection, specs_hash))
+
+    async def check(self) -> None:
+        """See whether the writer is at work and the database answers (readyz)."""
+        self._writer.check()
+        await self._reader.run(queries.last_pos)

@@ -1,0 +1,38 @@
+"""Bring a database to this version's schema, or refuse it with a clear line (S6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from service.core.errors import StoreFailure
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def migrate(connection: Connection, name: str) -> None:
+    """Run the migrations that are missing, in the connection's transaction; `name` is for messages.
+
+    Raises:
+        StoreFailure: the database is another program's, or of a newer version.
+    """
+    config = Config()
+    # The option is a format string: a folder's % stands for itself only when doubled.
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    script = ScriptDirectory.from_config(config)
+    known = {revision.revision for revision in script.walk_revisions()}
+    present = MigrationContext.configure(connection).get_current_revision()
+    if present is None and inspect(connection).get_table_names():
+        raise StoreFailure(f"{name} is not a Turnkeeper database")
+    if present is not None and present not in known:
+        raise StoreFailure(
+            f"{name} was written by a newer version of Turnkeeper (schema {present}; "
+            f"this version knows {max(known)}): start that version, or name another database"
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,110 @@
+"""What is asked of the tables; each is one statement, so each sees one state of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, func, select
+
+from service.adapters.log_sql.rows import session_row
+from service.adapters.log_sql.tables import BUSY, records, sessions, specs, store
+from service.core.ids import OwnerId, SessionId, TurnId
+from service.ports import SessionRow, StoredRecord
+
+_NO_LIMIT = 2**63 - 1
+
+# Made once: building a statement costs more than running it.
+_KEY = select(sessions.c.key).where(sessions.c.id == bindparam("session")).scalar_subquery()
+_RECORDS = select(records.c.turn, records.c.type, records.c.seq, records.c.pos, records.c.body, records.c.hash).where(
+    records.c.session_key == _KEY
+)
+_AFTER_SEQ = records.c.seq > bindparam("after_seq")
+_AFTER_POS = records.c.pos > bindparam("after_pos")
+_BY_SEQ = _RECORDS.where(_AFTER_SEQ).order_by(records.c.seq).limit(bindparam("limit"))
+_BY_POS = _RECORDS.where(_AFTER_POS, _AFTER_SEQ).order_by(records.c.pos).limit(bindparam("limit"))
+_BY_TURN = (
+    _RECORDS.where(records.c.turn == bindparam("turn"), _AFTER_SEQ, _AFTER_POS)
+    .order_by(records.c.seq)
+    .limit(bindparam("limit"))
+)
+_LAST_OF_TYPE = (
+    select(func.max(records.c.seq))
+    .where(records.c.session_key == _KEY, records.c.type == bindparam("type"))
+    .scalar_subquery()
+)
+_FROM_LAST = _RECORDS.where(records.c.seq >= func.coalesce(_LAST_OF_TYPE, 1)).order_by(records.c.seq)
+_SESSIONS = select(sessions, records.c.body).join(
+    records, (records.c.session_key == sessions.c.key) & (records.c.seq == 1)
+)
+_SESSION = _SESSIONS.where(sessions.c.id == bindparam("session"))
+_BUSY_SESSIONS = select(sessions.c.id).where(BUSY).order_by(sessions.c.id)
+_SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
+_LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
+
+
+def read(
+    connection: Connection,
+    session: SessionId,
+    *,
+    after_seq: int,
+    after_pos: int,
+    limit: int | None,
+    turn: TurnId | None,
+) -> Sequence[StoredRecord]:
+    """Read a window of a session's records through the index that fits it."""
+    wanted: dict[str, Any] = {"after_seq": after_seq, "limit": _NO_LIMIT if limit is None else limit}
+    if turn is not None:
+        return _records(connection, _BY_TURN, session, turn=turn, after_pos=after_pos, **wanted)
+    if after_pos > 0:
+        return _records(connection, _BY_POS, session, after_pos=after_pos, **wanted)
+    return _records(connection, _BY_SEQ, session, **wanted)
+
+
+def read_from_last(connection: Connection, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
+    """Read the last record of a type and what follows; everything, when there is none."""
+    return _records(connection, _FROM_LAST, session, type=record_type)
+
+
+def _records(
+    connection: Connection, statement: Select[*tuple[Any, ...]], session: SessionId, **wanted: Any
+) -> Sequence[StoredRecord]:
+    rows = connection.execute(statement, {"session": session, **wanted})
+    return [
+        StoredRecord(session=session, turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
+        for turn, record_type, seq, pos, body, hash_ in rows
+    ]
+
+
+def last_pos(connection: Connection) -> int:
+    """Give the greatest `pos` ever given, also when its record is gone."""
+    greatest, floor = connection.execute(_LAST_POS).one()
+    return max(greatest, floor)
+
+
+def session(connection: Connection, session: SessionId) -> SessionRow | None:
+    """Read one session."""
+    row = connection.execute(_SESSION, {"session": session}).mappings().one_or_none()
+    return None if row is None else session_row(row)
+
+
+def list_sessions(
+    connection: Connection, *, owner: OwnerId | None, limit: int, before: SessionId | None
+) -> Sequence[SessionRow]:
+    """List sessions, newest first: ids sort by creation."""
+    statement = _SESSIONS.order_by(sessions.c.id.desc()).limit(limit)
+    if owner is not None:
+        statement = statement.where(sessions.c.owner == owner)
+    if before is not None:
+        statement = statement.where(sessions.c.id < before)
+    return [session_row(row) for row in connection.execute(statement).mappings()]
+
+
+def busy_sessions(connection: Connection) -> Sequence[SessionId]:
+    """List the sessions that are not idle, oldest first."""
+    return [SessionId(found) for (found,) in connection.execute(_BUSY_SESSIONS)]
+
+
+def spec_list(connection: Connection, specs_hash: str) -> bytes | None:
+    """Read a spec list."""
+    return connection.execute(_SPECS, {"hash": specs_hash}).scalar_one_or_none()

@@ -1,0 +1,90 @@
+"""The tables as this version reads and writes them; `migrations/` makes them, and a test compares the two.
+
+Sessions have a number of their own (`key`), because every record and every index entry names its session: 36
+bytes of text in each would double what a commit writes.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+# SQLite makes only an INTEGER PRIMARY KEY the place of the row itself, so that a new record goes to the end.
+Key = BigInteger().with_variant(Integer, "sqlite")
+
+BUSY = text("state <> 'idle'")
+"""What a start goes on with; written out, since an index with a condition serves no other wording of it."""
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("owner", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("metadata", Text, nullable=False),  # JSON
+    Column("agent", Text),
+    Column("parent_session", Text, ForeignKey("sessions.id", ondelete="CASCADE"), index=True),
+    Column("parent_turn", Text),
+    Column("parent_call", Integer),
+    Column("created_at", Text, nullable=False),  # RFC 3339, UTC, microseconds
+    Column("updated_at", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("status", Text, nullable=False),  # JSON
+    Column("head_seq", BigInteger, nullable=False),
+    Column("head_hash", LargeBinary, nullable=False),
+    Index("ix_sessions_owner_id", "owner", "id"),
+    Index("ix_sessions_busy", "id", sqlite_where=BUSY, postgresql_where=BUSY),
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("pos", Key, primary_key=True, autoincrement=False),
+    Column("session_key", Key, ForeignKey("sessions.key", ondelete="CASCADE"), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("turn", Text),
+    Column("type", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    UniqueConstraint("session_key", "seq"),
+    Index("ix_records_session_key_pos", "session_key", "pos"),
+    Index("ix_records_session_key_turn_seq", "session_key", "turn", "seq"),
+    Index("ix_records_session_key_type_seq", "session_key", "type", "seq"),
+)
+
+specs = Table(
+    "specs",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+store = Table(
+    "store",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    # The greatest pos when something was last deleted: it may be gone, and no pos is ever given twice.
+    Column("pos_floor", BigInteger, nullable=False),
+)
+"""One row, with `id` 1."""
