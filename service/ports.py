@@ -41,6 +41,14 @@ class Llama(Protocol):
         """
         ...
 
+    async def end_thought(self, completion_id: str) -> bool:
+        """Have the server end the thought of a running completion; False when it doesn't know it (L6).
+
+        Raises:
+            ModelFailure: the server is away or has no such endpoint.
+        """
+        ...
+
     async def facts(self) -> ServerFacts:
         """Ask `/props` and probe the template (L10).
 
@@ -233,6 +241,10 @@ class Clock(Protocol):
         """Give seconds that never go back."""
         ...
 
+    async def sleep(self, seconds: float) -> None:
+        """Let this time pass."""
+        ...
+
 
 class Ids(Protocol):
     """Identifiers."""
@@ -247,4 +259,8 @@ class Ids(Protocol):
 
     def fence(self) -> str:
         """Draw 16 hex digits at random (P6)."""
+        ...
+
+    def fraction(self) -> float:
+        """Draw a number from 0 up to, but not including, 1 (the jitter of L7)."""
         ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import secrets
 import time
 from datetime import UTC, datetime
@@ -22,6 +24,10 @@ class SystemClock:
         """Give seconds that never go back."""
         return time.monotonic()
 
+    async def sleep(self, seconds: float) -> None:
+        """Let this time pass."""
+        await asyncio.sleep(seconds)
+
 
 class RandomIds:
     """The `Ids` of a running service.
@@ -41,3 +47,7 @@ class RandomIds:
     def fence(self) -> str:
         """Draw 16 hex digits that nobody can foresee (P6)."""
         return secrets.token_hex(8)
+
+    def fraction(self) -> float:
+        """Draw a number from 0 up to 1; it spreads retries, and hides nothing."""
+        return random.random()

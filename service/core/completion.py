@@ -9,7 +9,7 @@ import json
 from typing import cast
 
 from service.core.call_assembly import CallAssembly
-from service.core.completion_events import Completion, CompletionDelta, ContentText, ReasoningText
+from service.core.completion_events import Begun, Completion, CompletionDelta, ContentText, ReasoningText
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.json_types import JsonObject, JsonValue
 from service.core.server_error import failure_in_stream
@@ -22,6 +22,7 @@ MAX_CHARACTERS = 4 * 1024 * 1024
 context that a server has today. Beyond it a stream is a fault that would only fill the memory."""
 
 _MAX_FINISH_REASON = 64
+_MAX_ID = 256
 
 # The server counts the thought's closing tag and joins a few tokens into one delta: of a budget of n tokens n - 2
 # deltas came (n from 8 to 512, English). The eighth is for texts with several tokens to a character.
@@ -48,6 +49,7 @@ class CompletionAssembly:
         self._pieces = 0
         self._reasoning_pieces = 0
         self._furthest_progress = -1
+        self._begun = False
         self.finish_reason: str | None = None
         self.advances = 0
         """Grows with each token and each step of prompt processing: what tells a slow server from a stuck one."""
@@ -60,6 +62,8 @@ class CompletionAssembly:
         """
         chunk = _parsed(data)
         deltas: list[CompletionDelta] = []
+        if not self._begun:
+            self._begin(chunk.get("id"), deltas)
         error: JsonValue = chunk.get("error")
         if error is not None:
             raise failure_in_stream(error)
@@ -101,6 +105,12 @@ class CompletionAssembly:
             timings=self._report.timings,
             estimated=not self._report.is_complete,
         )
+
+    def _begin(self, completion_id: JsonValue, deltas: list[CompletionDelta]) -> None:
+        # Every chunk carries the id; the first one that does tells what the completion is called (L6).
+        if isinstance(completion_id, str) and 0 < len(completion_id) <= _MAX_ID:
+            self._begun = True
+            deltas.append(Begun(completion_id=encodable(completion_id)))
 
     def _take_choices(self, choices: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(choices, list):

@@ -43,8 +43,31 @@ class PromptProgress:
     time_ms: int
 
 
-CompletionDelta = ReasoningText | ContentText | PromptProgress
-"""What comes while a completion streams; deltas of tool calls are not shown (T2)."""
+class WaitReason(StrEnum):
+    """Why there is no first byte yet (L2, L7)."""
+
+    SLOT_BUSY = "slot_busy"
+    IDLE = "idle"
+    LOADING = "loading"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillWaiting:
+    """The request waits for its first byte; `waited_ms` is how long it has been so for this reason (L2)."""
+
+    reason: WaitReason
+    waited_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The server has begun with the completion that it calls by this id: what its thought can be ended by (L6)."""
+
+    completion_id: str
+
+
+CompletionDelta = StillWaiting | Begun | ReasoningText | ContentText | PromptProgress
+"""What comes before and while a completion streams; deltas of tool calls are not shown (T2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ def next_effect(state: TurnState, toolset: Toolset) -> Effect | None:
             )
         case Phase.CALLING:
             return RunBatch(calls=plan_batch(state, toolset))
-        case Phase.ENDING:  # pragma: no branch - the type checker sees that no kind is left
+        case Phase.ENDING:  # pragma: no branch - no kind is left
             return Finish(record=finished(state, limit=_limit(state, toolset)))
 
 

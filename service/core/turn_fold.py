@@ -130,7 +130,7 @@ def classify(state: TurnState, record: Record) -> Input:
             return Input.RESUMED
         case TurnFinished():
             return Input.FINISHED
-        case SessionCreated():  # pragma: no branch - the type checker sees that no kind is left
+        case SessionCreated():  # pragma: no branch - no kind is left
             return Input.CREATED
 
 
@@ -166,7 +166,7 @@ def _taken(state: TurnState, record: Record) -> TurnState:
             return replace(state, resumed=attempt)
         case TurnFinished(totals=totals):
             return TurnState(totals=totals, used_tokens=state.used_tokens)
-        case SessionCreated():  # pragma: no branch - the type checker sees that no kind is left
+        case SessionCreated():  # pragma: no branch - no kind is left
             return state
 
 

@@ -74,7 +74,7 @@ class TurnRunner:
                     await self._steps.run(live, effect)
                 case RunBatch(calls=calls):
                     await self._batches.run(live, calls)
-                case Finish(record=record):  # pragma: no branch - the type checker sees that no kind is left
+                case Finish(record=record):  # pragma: no branch - no kind is left
                     await live.append(record)
 
     async def _end_cancelled(self, live: LiveSession) -> None:

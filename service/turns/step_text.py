@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from service.core.completion_events import CompletionDelta, ContentText, PromptProgress, ReasoningText
+from service.core.completion_events import (
+    Begun,
+    CompletionDelta,
+    ContentText,
+    PromptProgress,
+    ReasoningText,
+    StillWaiting,
+)
 from service.core.ids import TurnId
 from service.core.turn_records import PartialAnswer
 
@@ -46,10 +53,10 @@ class StepText:
                 self.reasoning.add(text)
             case ContentText(text=text):
                 self.content.add(text)
-            case PromptProgress(
-                total=total, cached=cached
-            ):  # pragma: no branch - the type checker sees that no kind is left
+            case PromptProgress(total=total, cached=cached):
                 self.prompt_tokens, self.cached_tokens = total, cached
+            case StillWaiting() | Begun():  # pragma: no branch - the type checker sees that no kind is left
+                pass
 
     def left_behind(self) -> PartialAnswer:
         """Give what is to be kept when the completion is left before its end; a piece counts as a token."""

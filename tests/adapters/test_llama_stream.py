@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from service.adapters.llama import LlamaTimes
-from service.core.completion_events import Completion, ContentText, ReasoningText
+from service.core.completion_events import Begun, Completion, ContentText, ReasoningText
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure
 from tests.adapters.llama_streamed import ASK, all_of, failure_of, shown
@@ -40,7 +40,7 @@ async def test_a_recorded_exchange_comes_to_what_is_expected(name: str) -> None:
         found = await shown(llama)
 
     assert (found.content, found.reasoning) == (expected.content, expected.reasoning)
-    others = tuple(d for d in found.deltas if not isinstance(d, ContentText | ReasoningText))
+    others = tuple(d for d in found.deltas if not isinstance(d, Begun | ContentText | ReasoningText))
     assert others == PROGRESS.get(name, ())
     if isinstance(expected, Broken):
         assert found.failure is not None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from service.core.completion_events import CompletionUsage, ContentText, ModelCall
+from service.core.completion import CompletionAssembly
+from service.core.completion_events import Begun, CompletionUsage, ContentText, ModelCall
 from service.core.completion_stream import CompletionStream
 from tests.core.completion_outcome import (
     DONE,
@@ -203,3 +205,10 @@ def test_half_a_surrogate_pair_is_replaced_wherever_it_stands() -> None:
 @pytest.mark.parametrize("text", ["\u2028\u2029\u0085", "\x00", "a\r\nb", '{"x":"\\u0000"}', "\ufeff"])
 def test_nasty_characters_arrive_as_they_were_sent(text: str) -> None:
     assert read_all_ways(content(text) + END).completion.content == text
+
+
+@pytest.mark.rules("L6")
+def test_the_completions_id_is_told_once_as_soon_as_a_chunk_carries_it() -> None:
+    assembly = CompletionAssembly()
+    pieces = [{"choices": []}, {"id": "", "choices": []}, {"id": 5}, {"id": "x" * 257}, {"id": "a"}, {"id": "a"}]
+    assert [assembly.feed(json.dumps(piece)) for piece in pieces] == [[], [], [], [], [Begun(completion_id="a")], []]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 from service.core.ids import SessionId, TurnId
@@ -10,11 +11,15 @@ START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 class SteppingClock:
-    """Each look at the time of day is a millisecond later than the one before; monotonic time is set by hand."""
+    """Each look at the time of day is a millisecond later than the one before; monotonic time is set by hand.
+
+    Sleeping lets the time pass at once.
+    """
 
     def __init__(self) -> None:
         self._looks = 0
         self.seconds = 1000.0
+        self.slept: list[float] = []
 
     def now(self) -> datetime:
         self._looks += 1
@@ -22,6 +27,11 @@ class SteppingClock:
 
     def monotonic(self) -> float:
         return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+        await asyncio.sleep(0)
 
 
 class CountingIds:
@@ -39,6 +49,9 @@ class CountingIds:
 
     def fence(self) -> str:
         return self._fences.pop(0) if self._fences else f"{self._next():016x}"
+
+    def fraction(self) -> float:
+        return 0.5
 
     def _next(self) -> int:
         self._count += 1

@@ -69,6 +69,7 @@ class ScriptedLlama:
         self.away: ModelFailure | None = None
         self.server = ServerFacts(context_tokens=context_tokens, slots=slots, model="fake", template=PROFILE)
         self.counted_tokens = 10
+        self.ended_thoughts: list[str] = []
         self.counts = 0
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
@@ -122,6 +123,10 @@ class ScriptedLlama:
                 reasoning_tokens=len(play.reasoning.split()),
             ),
         )
+
+    async def end_thought(self, completion_id: str) -> bool:
+        self.ended_thoughts.append(completion_id)
+        return True
 
     async def facts(self) -> ServerFacts:
         if self.away is not None:

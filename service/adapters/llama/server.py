@@ -27,6 +27,7 @@ from service.ports import ServerFacts
 _OK = 200
 _LOADING = 503
 _COMPLETIONS = "v1/chat/completions"
+_CONTROL = "v1/chat/completions/control"
 _COUNT_TOKENS = "v1/chat/completions/input_tokens"
 # A chat template is some ten kilobytes, a rendered probe less.
 _MAX_ANSWER_BYTES = 8 * 1024 * 1024
@@ -102,6 +103,11 @@ class LlamaHttp:
             # A build without this endpoint, or a template that does not like the probe: nothing is promised.
             return facts
         return replace(facts, template=replace(facts.template, thinking_off=thinking_off(on, off)))
+
+    async def end_thought(self, completion_id: str) -> bool:
+        """Have the server end a thought; see the port."""
+        answer = await self._ask("POST", _CONTROL, {"id": completion_id, "action": "reasoning_end"})
+        return answer.get("success") is True
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         """Count the prompt's tokens; see the port."""
