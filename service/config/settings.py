@@ -113,7 +113,12 @@ class Settings(BaseSettings):
     liveness_ms: Milliseconds = Field(90_000, description="Silence in a stream before it counts as stalled (L4).")
     progress_ms: Milliseconds = Field(600_000, description="Time without token or progress, pings or not (L4).")
     busy_wait_ms: Milliseconds = Field(600_000, description="Wait for the first byte from a busy server (L2).")
+    load_wait_ms: Milliseconds = Field(300_000, description="Wait for a server that is away or loads (L2, L7).")
+    idle_grace_ms: Milliseconds = Field(30_000, description="Wait for the first byte while no slot works (L2).")
+    poll_ms: Milliseconds = Field(2_000, description="Time between two looks at a server that is waited for (L2, L7).")
+    answer_ms: Milliseconds = Field(10_000, description="Time for llama-server to answer a short question.")
     connect_ms: Milliseconds = Field(5_000, description="Time to open a connection to llama-server or the port.")
+    retry_attempts: int = Field(2, ge=0, le=10, description="Further attempts at a step that failed (L7).")
     max_error_body: int = Field(64 * KIB, ge=KIB, description="Bytes read of an error answer (L3).")
     min_room: int = Field(256, ge=1, description="Tokens that must be left for an answer (C0).")
 

@@ -43,10 +43,14 @@ def build_request(
         thinking_budget_tokens=budget,
         response_format=state.options.response_format,
     )
-    return _asked_again(request, ask) if ask.retry_of is ErrorKind.EMPTY_ANSWER else request
+    if ask.retry_of is ErrorKind.EMPTY_ANSWER:
+        return _asked_warmer(request, ask)
+    if ask.retry_of is ErrorKind.THINKING_CAP and thinks:
+        return replace(request, thinking_budget_tokens=LEAST_THINKING_BUDGET)
+    return request
 
 
-def _asked_again(request: CompletionRequest, ask: AskModel) -> CompletionRequest:
+def _asked_warmer(request: CompletionRequest, ask: AskModel) -> CompletionRequest:
     temperature = max(RETRY_TEMPERATURE, request.sampling.get("temperature", RETRY_TEMPERATURE))
     seed = request.sampling.get("seed", 0) + 1
     budget = request.thinking_budget_tokens

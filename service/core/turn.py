@@ -27,6 +27,11 @@ class AskModel:
     retry_of: ErrorKind | None = None
     after_thought_only: bool = False
 
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else of ours may run beside it: the slots' shared cache overflowed before (L7)."""
+        return self.retry_of is ErrorKind.CONTEXT_FULL
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunBatch:

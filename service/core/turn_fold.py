@@ -157,7 +157,7 @@ def _taken(state: TurnState, record: Record) -> TurnState:
         case StepUsage():
             return _counted(state, record)
         case Attempt():
-            return replace(state, attempts=record.attempt, failed_by=record.kind, resumed=0)
+            return replace(state, failures=(*state.failures, record.kind), resumed=0)
         case ToolCallStarted(call=call):
             return replace(state, batch=_with(state, call, started=True), resumed=0)
         case ToolResult():
@@ -176,8 +176,7 @@ def _spoken(state: TurnState, record: Assistant) -> TurnState:
     return replace(
         state,
         step=record.step,
-        attempts=0,
-        failed_by=None,
+        failures=(),
         failed_while_thinking=False,
         batches=state.batches + (1 if calls else 0),
         batch=calls,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.core.batch import close_call
 from service.core.call_ids import numbered_calls
@@ -24,9 +24,6 @@ from service.core.records import (
 from service.core.result_text import cancelled, not_run
 from service.core.turn_fold import advance
 from service.core.turn_state import TurnState
-
-# An empty answer is asked for once more (T11).
-EMPTY_ANSWER_ATTEMPTS = 1
 
 _CUTTING = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER})
 
@@ -50,10 +47,12 @@ def of_completion(
     asked: ToolChoice,
     context_tokens: int | None,
     nine_character_ids: bool,
+    thinking_capped: bool = False,
 ) -> tuple[Record, ...]:
     """Give the records of a finished completion: `assistant` and `usage`, or what an unusable one leaves.
 
-    `asked` is the tool choice of the request; `context_tokens` the slot's size, None while it isn't known.
+    `asked` is the tool choice of the request; `context_tokens` the slot's size, None while it isn't known;
+    `thinking_capped` says that the thought came to its budget (L6).
 
     Raises:
         ModelFailure: the completion is of no use (T4, T11); its usage is to be kept as a discarded one.
@@ -72,10 +71,10 @@ def of_completion(
         cut_calls=tuple(CutCall(name=c.name, arguments=c.arguments) for c in completion.calls) if cut else (),
         finish_reason=completion.finish_reason,
     )
-    return assistant, usage_of(completion, step=step)
+    return assistant, usage_of(completion, step=step, thinking_capped=thinking_capped)
 
 
-def usage_of(completion: Completion, *, step: int, discarded: bool = False) -> StepUsage:
+def usage_of(completion: Completion, *, step: int, thinking_capped: bool = False, discarded: bool = False) -> StepUsage:
     """Give the `usage` record of a completion; `discarded` when nothing else of it is kept."""
     return StepUsage(
         step=step,
@@ -83,6 +82,7 @@ def usage_of(completion: Completion, *, step: int, discarded: bool = False) -> S
         cached_tokens=completion.usage.cached_tokens,
         completion_tokens=completion.usage.completion_tokens,
         reasoning_tokens=completion.usage.reasoning_tokens,
+        thinking_capped=thinking_capped,
         timings=completion.timings,
         discarded=discarded,
         estimated=completion.estimated,
@@ -103,12 +103,19 @@ def _refuse_empty(completion: Completion, *, forbidden_by_limit: bool, context_t
     raise ModelFailure(ErrorKind.EMPTY_ANSWER, "the model answered with no text and no tool call, twice")
 
 
-def of_failure(state: TurnState, failure: ModelFailure, partial: PartialAnswer) -> tuple[Record, ...]:
-    """Give the records of a step that failed: an `attempt` when it is asked again, else the turn's end (T13)."""
-    if failure.kind is ErrorKind.EMPTY_ANSWER and state.attempts < EMPTY_ANSWER_ATTEMPTS:
-        return (Attempt(step=state.step + 1, attempt=state.attempts + 1, kind=failure.kind),)
-    error = TurnError(kind=failure.kind, message=failure.message, status=failure.status)
-    outcome = Outcome.SESSION_FULL if isinstance(failure, ContextFull) else Outcome.FAILED
+def of_attempt(state: TurnState, kind: ErrorKind, partial: PartialAnswer) -> tuple[Record, ...]:
+    """Give the records of a failed attempt at a step that is asked again: its cost, and that it was (T2, L7)."""
+    usage = _left_behind(state, replace(partial, content=""), FinishReason.ERROR)
+    return *usage, Attempt(step=state.step + 1, attempt=len(state.failures) + 1, kind=kind)
+
+
+def of_failure(
+    state: TurnState, failure: ModelFailure, partial: PartialAnswer, *, full: bool = False
+) -> tuple[Record, ...]:
+    """Give the records that end a turn whose step failed for good; `full` when its context was too small (T13)."""
+    kind = ErrorKind.CONTEXT_FULL if full else failure.kind
+    error = TurnError(kind=kind, message=failure.message, status=failure.status)
+    outcome = Outcome.SESSION_FULL if full else Outcome.FAILED
     said = _left_behind(state, partial, FinishReason.ERROR)
     return *said, _end(state, said, outcome=outcome, error=error, content=_text(partial))
 

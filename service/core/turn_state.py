@@ -37,7 +37,7 @@ class CallState:
 class TurnState:
     """Everything that decides what a session's turn does next.
 
-    `step` counts completions that were kept; `attempts` the failed ones of the step that comes next;
+    `step` counts completions that were kept; `failures` are the failed ones of the step that comes next;
     `used_tokens` is prompt + completion of the last completion that is in the prompt.
     """
 
@@ -45,8 +45,7 @@ class TurnState:
     turn: TurnId | None = None
     options: TurnOptions = TurnOptions()
     step: int = 0
-    attempts: int = 0
-    failed_by: ErrorKind | None = None
+    failures: tuple[ErrorKind, ...] = ()
     failed_while_thinking: bool = False
     batches: int = 0
     batch: tuple[CallState, ...] = ()
@@ -60,6 +59,11 @@ class TurnState:
     def open_calls(self) -> tuple[CallState, ...]:
         """The calls of the batch that have no result."""
         return tuple(call for call in self.batch if call.result is None)
+
+    @property
+    def failed_by(self) -> ErrorKind | None:
+        """Why the last attempt at the step that comes next failed, if there was one."""
+        return self.failures[-1] if self.failures else None
 
     @property
     def thinking_left(self) -> int:

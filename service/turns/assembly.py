@@ -8,9 +8,11 @@ from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
 from service.ports import Clock, Ids, Llama, SessionLog, ToolPort
 from service.turns.absent_tool_port import AbsentToolPort
+from service.turns.asking import Asking
 from service.turns.batch_runner import BatchRunner
 from service.turns.feed import Feeds
 from service.turns.gate import Gate
+from service.turns.health_watch import HealthWatch
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
 from service.turns.preflight import Preflight
@@ -49,14 +51,19 @@ def assemble(
     min_room: int,
     tool_concurrency: int,
     resume_attempts: int,
+    retry_attempts: int,
+    load_wait_ms: int,
+    poll_ms: int,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
     gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
     server = ModelServer(llama, gate, clock, slots=slots)
     tools = ToolCatalog(port)
     feeds = Feeds()
+    health = HealthWatch(llama, clock, poll_ms=poll_ms)
+    asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms)
     runner = TurnRunner(
-        StepRunner(llama, server, gate),
+        StepRunner(asking, server, clock, ids, retry_attempts=retry_attempts),
         BatchRunner(port or AbsentToolPort(), ids, concurrency=tool_concurrency),
     )
     sessions = Sessions(

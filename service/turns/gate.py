@@ -20,6 +20,7 @@ class Gate:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._in_use = 0
+        self._one_is_alone = False
         self._queue: deque[_Waiter] = deque()
 
     @property
@@ -43,20 +44,22 @@ class Gate:
         self._admit()
 
     @asynccontextmanager
-    async def permit(self, tell_position: TellPosition) -> AsyncGenerator[None]:
-        """Hold one permit for the body's time; leaving the queue or the body in any way gives it back."""
-        await self._enter(tell_position)
+    async def permit(self, tell_position: TellPosition, *, alone: bool = False) -> AsyncGenerator[None]:
+        """Hold one permit for the body's time; leaving the queue or the body in any way gives it back.
+
+        `alone` waits until nothing else runs, and nothing else is let in until it is through (L7).
+        """
+        await self._enter(tell_position, alone)
         try:
             yield
         finally:
-            self._in_use -= 1
-            self._admit()
+            self._give_back(alone)
 
-    async def _enter(self, tell_position: TellPosition) -> None:
-        if self._in_use < self._capacity and not self._queue:
-            self._in_use += 1
+    async def _enter(self, tell_position: TellPosition, alone: bool) -> None:
+        if not self._queue and self._has_room(alone):
+            self._take(alone)
             return
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), tell_position)
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), tell_position, alone)
         self._queue.append(waiter)
         waiter.tell(len(self._queue))
         try:
@@ -71,14 +74,27 @@ class Gate:
             self._tell_positions()
         else:
             # It was admitted in the same moment in which it was cancelled: the permit goes on to the next.
-            self._in_use -= 1
-            self._admit()
+            self._give_back(waiter.alone)
+
+    def _has_room(self, alone: bool) -> bool:
+        return self._in_use == 0 if alone else self._in_use < self._capacity and not self._one_is_alone
+
+    def _take(self, alone: bool) -> None:
+        self._in_use += 1
+        self._one_is_alone = alone
+
+    def _give_back(self, alone: bool) -> None:
+        self._in_use -= 1
+        if alone:
+            self._one_is_alone = False
+        self._admit()
 
     def _admit(self) -> None:
         admitted = False
-        while self._queue and self._in_use < self._capacity:
-            self._in_use += 1
-            self._queue.popleft().admitted.set_result(None)
+        while self._queue and self._has_room(self._queue[0].alone):
+            waiter = self._queue.popleft()
+            self._take(waiter.alone)
+            waiter.admitted.set_result(None)
             admitted = True
         if admitted:
             self._tell_positions()
@@ -91,8 +107,9 @@ class Gate:
 class _Waiter:
     """One that waits; `tell` passes on only what is new."""
 
-    def __init__(self, admitted: asyncio.Future[None], tell_position: TellPosition) -> None:
+    def __init__(self, admitted: asyncio.Future[None], tell_position: TellPosition, alone: bool) -> None:
         self.admitted = admitted
+        self.alone = alone
         self._tell_position = tell_position
         self._told: int | None = None
 

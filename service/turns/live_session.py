@@ -109,7 +109,7 @@ class LiveSession:
         self.feed.publish_records(stored)
 
 
-_ENDS_STEP = frozenset({"assistant", "turn_finished"})
+_ENDS_STEP = frozenset({"assistant", "attempt", "turn_finished"})
 
 
 def baseline_of(created: bytes) -> Baseline:

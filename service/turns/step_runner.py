@@ -1,43 +1,44 @@
-"""Runs one step: builds the request, holds a permit of the gate, streams, appends what came (T2, T3, T4)."""
+"""Runs one step: asks the model, keeps what came, or what is known of why nothing did (T2, T3, T4, L7)."""
 
 from __future__ import annotations
 
-from contextlib import aclosing
-
-from service.core.completion_events import Completion, PromptProgress
+from service.core.completion_events import Completion
 from service.core.errors import ModelFailure
-from service.core.request_building import build_request
-from service.core.signals import Progress, Queued
+from service.core.retry import Remedy, Shown, Trouble, counted_as, delay_s, is_full, rule_for, trouble_of
+from service.core.signals import Retrying
 from service.core.turn import AskModel, with_its_end
-from service.core.turn_records import PartialAnswer, of_completion, of_failure, usage_of
-from service.ports import Llama
-from service.turns.gate import Gate
+from service.core.turn_records import PartialAnswer, of_attempt, of_completion, of_failure, usage_of
+from service.ports import Clock, Ids
+from service.turns.asking import Asking
 from service.turns.live_session import LiveSession
 from service.turns.model_server import ModelServer
-from service.turns.step_text import StepText
 
 
 class StepRunner:
     """Asks the model for one completion and puts its records into the log."""
 
-    def __init__(self, llama: Llama, server: ModelServer, gate: Gate) -> None:
-        self._llama = llama
+    def __init__(self, asking: Asking, server: ModelServer, clock: Clock, ids: Ids, *, retry_attempts: int) -> None:
+        self._asking = asking
         self._server = server
-        self._gate = gate
+        self._clock = clock
+        self._ids = ids
+        self._retry_attempts = retry_attempts
 
     async def run(self, live: LiveSession, ask: AskModel) -> None:
-        """Run the step; whatever the model does becomes records.
+        """Run one attempt at the step; whatever the model does becomes records.
 
         Raises:
             StoreFailure: the records could not be kept.
         """
         try:
-            completion = await self._complete(live, ask)
+            answer = await self._asking.ask(live, ask)
         except ModelFailure as failure:
             step = live.feed.step
-            partial = step.left_behind() if step is not None else PartialAnswer()
-            await live.append(*of_failure(live.state, failure, partial))
+            await self._failed(live, ask, failure, step.left_behind() if step is not None else PartialAnswer())
             return
+        await self._keep(live, ask, answer.completion, thinking_capped=answer.thinking_capped)
+
+    async def _keep(self, live: LiveSession, ask: AskModel, completion: Completion, *, thinking_capped: bool) -> None:
         template = live.baseline.template
         try:
             records = of_completion(
@@ -46,42 +47,32 @@ class StepRunner:
                 asked=ask.tool_choice,
                 context_tokens=self._server.context_tokens,
                 nine_character_ids=template is not None and template.call_id == "nine",
+                thinking_capped=thinking_capped,
             )
         except ModelFailure as failure:
-            await live.append(usage_of(completion, step=ask.step, discarded=True))
-            live.feed.end_step()
-            await live.append(*of_failure(live.state, failure, PartialAnswer()))
+            await live.append(usage_of(completion, step=ask.step, thinking_capped=thinking_capped, discarded=True))
+            await self._failed(live, ask, failure, PartialAnswer())
             return
         await live.append(*with_its_end(live.state, records, live.toolset))
 
-    async def _complete(self, live: LiveSession, ask: AskModel) -> Completion:
-        facts = await self._server.facts_or_none()
-        context_tokens = facts.context_tokens if facts is not None else None
-        request = build_request(live.baseline, live.messages, live.toolset, live.state, ask, context_tokens)
-        turn = live.state.turn
-        assert turn is not None  # a step belongs to a turn
-        feed = live.feed
-        async with self._gate.permit(lambda position: feed.publish_signal(turn, Queued(position=position))):
-            feed.forget_signal(Queued)
-            text = StepText(turn=turn, step=ask.step, attempt=live.state.attempts)
-            feed.begin_step(text)
-            async with aclosing(self._llama.stream(request)) as stream:
-                async for item in stream:
-                    if isinstance(item, Completion):
-                        return item
-                    for delta in item:
-                        text.take(delta)
-                        if isinstance(delta, PromptProgress):
-                            feed.publish_signal(turn, _progress(ask.step, delta))
-                    feed.wake()
-        raise AssertionError("a stream ends with a completion or a failure")
-
-
-def _progress(step: int, delta: PromptProgress) -> Progress:
-    return Progress(
-        step=step,
-        processed=delta.processed,
-        cached=delta.cached,
-        total=delta.total,
-        time_ms=delta.time_ms,
-    )
+    async def _failed(self, live: LiveSession, ask: AskModel, failure: ModelFailure, partial: PartialAnswer) -> None:
+        state, context_tokens = live.state, self._server.context_tokens
+        used = partial.prompt_tokens + partial.completion_tokens
+        step = live.feed.step
+        begun = step is not None and step.begun
+        trouble = trouble_of(failure, head_seen=begun, used_tokens=used, context_tokens=context_tokens)
+        kind = counted_as(trouble, failure)
+        shown = Shown.TEXT if step is not None and step.shown else Shown.NOTHING
+        rule = rule_for(trouble, kind, shown, before=state.failures, retry_attempts=self._retry_attempts)
+        if rule.remedy not in (Remedy.AGAIN, Remedy.AGAIN_ALONE):
+            await live.append(*of_failure(state, failure, partial, full=is_full(trouble, failure)))
+            return
+        await live.append(*of_attempt(state, kind, partial))
+        attempt = len(live.state.failures)
+        # A model that was empty, or thought too long, is no server in trouble: it is asked again at once.
+        at_once = trouble in (Trouble.EMPTY, Trouble.THINKING_CAP)
+        wait_s = 0.0 if at_once else delay_s(attempt, self._ids.fraction())
+        if rule.forget:
+            retrying = Retrying(step=ask.step, attempt=attempt, reason=kind, delay_ms=round(wait_s * 1000))
+            live.feed.publish_signal(live.state.turn, retrying)
+        await self._clock.sleep(wait_s)

@@ -45,9 +45,11 @@ class StepText:
     content: TextPart = field(default_factory=TextPart)
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    begun: bool = False
 
     def take(self, delta: CompletionDelta) -> None:
         """Take what the stream gave."""
+        self.begun = self.begun or not isinstance(delta, StillWaiting)
         match delta:
             case ReasoningText(text=text):
                 self.reasoning.add(text)
@@ -57,6 +59,16 @@ class StepText:
                 self.prompt_tokens, self.cached_tokens = total, cached
             case StillWaiting() | Begun():  # pragma: no branch - the type checker sees that no kind is left
                 pass
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """How long the thought is; a piece counts as a token."""
+        return len(self.reasoning.pieces)
+
+    @property
+    def shown(self) -> bool:
+        """Whether followers may have seen some of the text."""
+        return bool(self.reasoning.pieces or self.content.pieces)
 
     def left_behind(self) -> PartialAnswer:
         """Give what is to be kept when the completion is left before its end; a piece counts as a token."""

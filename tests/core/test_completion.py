@@ -210,5 +210,12 @@ def test_nasty_characters_arrive_as_they_were_sent(text: str) -> None:
 @pytest.mark.rules("L6")
 def test_the_completions_id_is_told_once_as_soon_as_a_chunk_carries_it() -> None:
     assembly = CompletionAssembly()
-    pieces = [{"choices": []}, {"id": "", "choices": []}, {"id": 5}, {"id": "x" * 257}, {"id": "a"}, {"id": "a"}]
+    pieces: list[dict[str, object]] = [
+        {"choices": []},
+        {"id": "", "choices": []},
+        {"id": 5},
+        {"id": "x" * 257},
+        {"id": "a"},
+        {"id": "a"},
+    ]
     assert [assembly.feed(json.dumps(piece)) for piece in pieces] == [[], [], [], [], [Begun(completion_id="a")], []]

@@ -47,6 +47,9 @@ class House:
             min_room=16,
             tool_concurrency=4,
             resume_attempts=3,
+            retry_attempts=2,
+            load_wait_ms=300_000,
+            poll_ms=2000,
         )
         self.sessions = self.turns.sessions
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from service.core.baseline import TemplateProfile
 from service.core.completion_events import (
+    Begun,
     Completion,
     CompletionDelta,
     CompletionUsage,
@@ -28,7 +29,8 @@ PROFILE = TemplateProfile(hash="template-1", tools=True, parallel=True)
 class Play:
     """One completion of a script: what streams, and how it ends.
 
-    `before_end` is waited for when everything has streamed; `streaming` is set at that moment.
+    `before_end` is waited for when everything has streamed; `streaming` is set at that moment. `at_once` is a
+    failure before the head.
     """
 
     content: str = ""
@@ -36,6 +38,7 @@ class Play:
     calls: tuple[ModelCall, ...] = ()
     finish_reason: str | None = None
     failure: ModelFailure | None = None
+    at_once: ModelFailure | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
@@ -96,7 +99,10 @@ class ScriptedLlama:
         self, play: Play, request: CompletionRequest
     ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         prompt_tokens = sum(len(message["content"].split()) + 4 for message in request.messages)
-        yield [PromptProgress(processed=prompt_tokens, cached=0, total=prompt_tokens, time_ms=1)]
+        if play.at_once is not None:
+            raise play.at_once
+        begun = Begun(completion_id=f"chatcmpl-{len(self.requests)}")
+        yield [begun, PromptProgress(processed=prompt_tokens, cached=0, total=prompt_tokens, time_ms=1)]
         await asyncio.sleep(0)
         for piece in _pieces(play.reasoning):
             yield [ReasoningText(text=piece)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.core.baseline import Limits
 from service.core.completion_events import ModelCall
-from service.core.errors import ErrorKind, ModelFailure
+from service.core.errors import ContextFull, ErrorKind, ModelFailure, UpstreamHttp
 from service.core.ids import LOCAL_OWNER
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
@@ -34,7 +34,16 @@ calls = st.builds(
     arguments=arguments,
 )
 failures = st.sampled_from(
-    [ModelFailure(ErrorKind.STREAM_CLOSED, "broke"), ModelFailure(ErrorKind.STALLED, "silent"), None, None, None, None]
+    [
+        ModelFailure(ErrorKind.STREAM_CLOSED, "broke"),
+        ModelFailure(ErrorKind.STALLED, "silent"),
+        ModelFailure(ErrorKind.PROTOCOL, "odd"),
+        ModelFailure(ErrorKind.CONNECT, "away"),
+        UpstreamHttp(500, "failed"),
+        ModelFailure(ErrorKind.UPSTREAM_ERROR, "Context size has been exceeded."),
+        ContextFull("too long", prompt_tokens=9, context_tokens=8),
+        *[None] * 14,
+    ]
 )
 plays = st.builds(
     Play,

@@ -19,7 +19,7 @@ from service.core.views import TurnState
 from service.ports import ServerFacts, SessionRow
 from service.turns.requests import ToolsAsked
 from tests.fakes.house import House
-from tests.fakes.llama import GONE, ScriptedLlama, ask_for, call, say
+from tests.fakes.llama import GONE, Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
 
 pytestmark = pytest.mark.anyio
@@ -416,7 +416,7 @@ async def test_a_server_that_cannot_count_lets_the_message_pass_and_one_that_say
 
 @pytest.mark.rules("H2")
 async def test_a_server_that_is_away_refuses_no_session_and_no_turn() -> None:
-    llama = ScriptedLlama(say("x", failure=GONE))
+    llama = ScriptedLlama(Play(at_once=GONE), endless=True)
     llama.away = GONE
     house = House(llama)
     session = await house.session()
@@ -424,7 +424,7 @@ async def test_a_server_that_is_away_refuses_no_session_and_no_turn() -> None:
     view = await house.run(session)
 
     assert view.error is not None
-    assert view.error.kind is ErrorKind.CONNECT
+    assert view.error.kind is ErrorKind.LOAD_TIMEOUT
     assert (await house.sessions.view(session, LOCAL_OWNER)).context.fill is None
 
 

@@ -390,7 +390,7 @@ async def test_call_numbers_and_sums_go_on_over_turns() -> None:
 
 @pytest.mark.rules("T13", "P4")
 async def test_a_failed_turn_names_its_reason_and_the_session_takes_the_next_one() -> None:
-    gone = ModelFailure(ErrorKind.STREAM_CLOSED, "the connection broke")
+    gone = ModelFailure(ErrorKind.PROTOCOL, "the stream is no stream")
     llama = ScriptedLlama(say("Half an ans", failure=gone), say("Whole answer."))
     house = House(llama)
     session = await house.session()
@@ -400,7 +400,7 @@ async def test_a_failed_turn_names_its_reason_and_the_session_takes_the_next_one
 
     assert (view.outcome, view.content) == (Outcome.FAILED, "Half an ans")
     assert view.error is not None
-    assert (view.error.kind, view.error.message) == (ErrorKind.STREAM_CLOSED, "the connection broke")
+    assert (view.error.kind, view.error.message) == (ErrorKind.PROTOCOL, "the stream is no stream")
     assert after.outcome is Outcome.ANSWERED
     assert [message["role"] for message in llama.requests[1].messages] == ["user", "assistant", "user"]
 
