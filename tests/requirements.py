@@ -114,8 +114,6 @@ KNOWN_GAPS = {
     "T9": "results aren't capped, read_result isn't built",
     "T12": "of the limits only tool iterations and max_tokens count",
     "L2": "there is no poller of /slots: the first byte is waited for with a plain bound",
-    "L6": "a budget is sent; the client doesn't count, and nothing ends a thought that runs on",
-    "L7": "nothing is tried again, and a server that is down is waited for in a plain way",
     "L10": "only what /props tells and whether thinking can be switched off is known; the other traits aren't probed",
     "P5": "the cache isn't accounted for",
     "P7": "the fill is known from the last usage; it is no metric",

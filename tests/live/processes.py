@@ -94,8 +94,10 @@ def example_port(folder: Path) -> Generator[str]:
 
 
 @contextmanager
-def service(llama_url: str, tool_port_url: str, folder: Path, **settings: str) -> Generator[str]:
-    """Run the service; give its address."""
+def service(
+    llama_url: str, tool_port_url: str, folder: Path, ready: str = "/readyz", **settings: str
+) -> Generator[str]:
+    """Run the service; give its address. `ready` is what must answer 200 before it counts as started."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     environment = {
@@ -105,5 +107,5 @@ def service(llama_url: str, tool_port_url: str, folder: Path, **settings: str) -
         "TURNKEEPER_DRAIN_S": "1",
         **{f"TURNKEEPER_{name.upper()}": value for name, value in settings.items()},
     }
-    with running(["service", "serve", "--port", str(port)], f"{address}/readyz", folder / f"{port}.log", environment):
+    with running(["service", "serve", "--port", str(port)], f"{address}{ready}", folder / f"{port}.log", environment):
         yield address
