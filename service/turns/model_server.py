@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import structlog
 
+from service.core.baseline import TemplateProfile
 from service.core.errors import ModelFailure
+from service.core.template_words import words
 from service.ports import Clock, Llama, ServerFacts
 from service.turns.gate import Gate
 
@@ -19,11 +22,12 @@ FACTS_AGE_S = 10.0
 class ModelServer:
     """Knows the server's context, slots and template, and fits the gate to its slots."""
 
-    def __init__(self, llama: Llama, gate: Gate, clock: Clock, *, slots: int | None) -> None:
+    def __init__(self, llama: Llama, gate: Gate, clock: Clock, *, slots: int | None, has_tools: bool = True) -> None:
         self._llama = llama
         self._gate = gate
         self._clock = clock
         self._slots = slots
+        self._has_tools = has_tools
         self._facts: ServerFacts | None = None
         self._asked_at = 0.0
         self._asking = asyncio.Lock()
@@ -54,8 +58,50 @@ class ModelServer:
         except ModelFailure:
             return self._facts
 
+    def ask_again(self) -> None:
+        """Take what is known for old: the server was away, and another one may have come back."""
+        self._asked_at = -FACTS_AGE_S
+
     def _learn(self, facts: ServerFacts) -> None:
-        if self._facts is not None and facts.template.hash != self._facts.template.hash:
-            log.warning("llama_server.template_changed", template=facts.template.hash)
+        for event, says in _news(self._facts, facts):
+            log.warning(event, says=says)
+        if self._facts is None or facts.template != self._facts.template:
+            log.info(
+                "llama_server.template",
+                hash=facts.template.hash,
+                says=" ".join(words(facts.template, has_tools=self._has_tools)) or "It can do all that sessions need.",
+            )
         self._facts = facts
         self._gate.resize(self._slots if self._slots is not None else facts.slots)
+
+
+def _news(before: ServerFacts | None, now: ServerFacts) -> Iterator[tuple[str, str]]:
+    """Tell what is another since the last answer: names of log events, each with a sentence."""
+    if before is None:
+        return
+    if now.model != before.model:
+        yield (
+            "llama_server.model_changed",
+            f"llama-server has another model now: {now.model or 'one without a name'}, "
+            f"before {before.model or 'one without a name'}. Sessions go on with it.",
+        )
+    if now.template.hash != before.template.hash:
+        yield (
+            "llama_server.template_changed",
+            "llama-server has another chat template now. Sessions go on; the next message of each evaluates its "
+            "whole prompt again, and sessions from before keep to what the former template could do.",
+        )
+    elif now.template != before.template:
+        traits = ", ".join(_changed_traits(before.template, now.template))
+        yield (
+            "llama_server.template_changed",
+            f"llama-server renders the same chat template otherwise now ({traits}), as after a start with other "
+            "flags. Sessions from before keep to what it could do then.",
+        )
+
+
+def _changed_traits(before: TemplateProfile, now: TemplateProfile) -> Iterator[str]:
+    for name in TemplateProfile.__slots__:
+        was, is_now = getattr(before, name), getattr(now, name)
+        if was != is_now:
+            yield f"{name}: {was} -> {is_now}"

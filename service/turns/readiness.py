@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.core.errors import ModelFailure, StoreFailure, ToolPortFailure
+from service.core.template_words import words
 from service.ports import Llama, SessionLog
 from service.turns.model_server import ModelServer
 from service.turns.tool_catalog import ToolCatalog
@@ -46,8 +47,9 @@ class Readiness:
             facts = await self._server.facts()
         except ModelFailure as failure:
             return Check(name="llama_server", ok=False, message=failure.message)
-        tools = "shows tools to the model" if facts.template.tools else "does not show tools to the model"
-        message = f"{facts.slots} slots of {facts.context_tokens} tokens; its chat template {tools}"
+        # What a template can't do makes a session poorer; it never keeps one from being served.
+        told = words(facts.template, has_tools=self._tools.configured)
+        message = " ".join([f"{facts.slots} slots of {facts.context_tokens} tokens.", *told])
         return Check(name="llama_server", ok=True, message=message)
 
     async def _tool_port(self) -> Check:

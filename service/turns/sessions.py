@@ -10,23 +10,23 @@ from service.codec import decode_record, encode_record
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.limits import LimitTooHigh, lowered
-from service.core.records import Entry, SessionCreated, ToolChoice, TurnOptions, User
+from service.core.records import Entry, SessionCreated, User
 from service.core.session_status import SessionStatus
 from service.core.signals import SessionDeleted, ShuttingDown
 from service.core.turn_state import Phase
 from service.core.turn_view import turn_view, turn_views
-from service.core.views import ContextFill, PromptView, SessionView, TurnState, TurnView
+from service.core.views import PromptView, SessionView, TurnState, TurnView
 from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.following import Following
-from service.turns.live_session import LiveSession
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
 from service.turns.preflight import Preflight
 from service.turns.requests import SessionAsked, TurnAsked
 from service.turns.session_making import BaselineMaker
+from service.turns.session_view import session_view
+from service.turns.turn_options import turn_options
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +91,7 @@ class Sessions:
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""
-        return self._shown(await self._row(session, owner))
+        return self._view(await self._row(session, owner))
 
     async def page(
         self, owner: OwnerId, *, limit: int, after: SessionId | None
@@ -99,7 +99,7 @@ class Sessions:
         """Give sessions, newest first, and the cursor of the next page (None on the last one)."""
         rows = await self._log.sessions(owner=owner, limit=limit + 1, before=after)
         following = rows[limit - 1].id if len(rows) > limit else None
-        return [self._shown(row) for row in rows[:limit]], following
+        return [self._view(row) for row in rows[:limit]], following
 
     async def update(
         self, session: SessionId, owner: OwnerId, *, title: str | None, metadata: JsonObject | None
@@ -109,7 +109,7 @@ class Sessions:
         row = await self._log.update_session(session, title=title, metadata=metadata, now=self._clock.now())
         if row is None:
             raise _no_such("session", session)
-        return self._shown(row)
+        return self._view(row)
 
     async def delete(self, session: SessionId, owner: OwnerId) -> None:
         """Cancel what runs, end the followers, and remove the session with all that it kept (H9)."""
@@ -147,7 +147,7 @@ class Sessions:
     async def _start(self, row: SessionRow, asked: TurnAsked) -> TurnId:
         live = await self._live.load_idle(row)
         try:
-            options = _options(live, asked)
+            options = turn_options(live, asked)
             await self._preflight.check(live, asked.content)
             turn = self._ids.turn()
             await live.append(User(content=asked.content, options=options), turn=turn)
@@ -234,6 +234,9 @@ class Sessions:
         self._shutting_down = True
         await self._live.shut_down(drain_s, ShuttingDown())
 
+    def _view(self, row: SessionRow) -> SessionView:
+        return session_view(row, self._server.context_tokens)
+
     async def _row(self, session: SessionId, owner: OwnerId) -> SessionRow:
         row = await self._log.session(session)
         if row is None or row.owner != owner or session in self._deleting:
@@ -263,47 +266,6 @@ class Sessions:
             raise RequestRefused(
                 ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=5
             )
-
-    def _shown(self, row: SessionRow) -> SessionView:
-        created = decode_record(row.created).record
-        assert isinstance(created, SessionCreated)  # seq 1 is nothing else
-        size = self._server.context_tokens
-        used = row.status.used_tokens
-        return SessionView(
-            id=row.id,
-            title=row.title,
-            metadata=row.metadata,
-            owner=row.owner,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-            agent=row.agent,
-            parent=row.parent,
-            baseline=created.baseline,
-            status=row.status,
-            last_seq=row.head.seq,
-            context=ContextFill(used_tokens=used, size_tokens=size, fill=round(used / size, 4) if size else None),
-        )
-
-
-def _options(live: LiveSession, asked: TurnAsked) -> TurnOptions:
-    has_tools = bool(len(live.toolset))
-    if asked.tool_choice is ToolChoice.REQUIRED and not has_tools:
-        raise RequestRefused(ProblemCode.VALIDATION, "tool_choice required: this session has no tools.")
-    if asked.response_format is not None and has_tools and asked.tool_choice is not ToolChoice.NONE:
-        raise RequestRefused(
-            ProblemCode.VALIDATION,
-            "response_format goes with tools only when tool_choice is none: llama-server drops the tools otherwise.",
-        )
-    try:
-        limits = lowered(live.baseline.limits, asked.limits)
-    except LimitTooHigh as error:
-        raise RequestRefused(ProblemCode.VALIDATION, str(error)) from error
-    return TurnOptions(
-        tool_choice=asked.tool_choice,
-        on_tool_limit=asked.on_tool_limit,
-        limits=limits,
-        response_format=asked.response_format,
-    )
 
 
 def _no_such(what: str, name: str) -> RequestRefused:
