@@ -2,6 +2,7 @@
 # deploy/setup_env.py makes .venv and installs the pinned requirements the first time.
 
 ARGS ?=
+FUZZ ?= 1000000
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 FOUND := $(shell for python in $(CANDIDATES); do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -9,7 +10,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live format openapi lock clean
+.PHONY: help setup demo test check live fuzz format openapi lock clean
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -33,6 +34,14 @@ endif
 live: ## run only the tests against a real llama-server
 	$(ENV) test
 	$(BIN)/pytest -m live $(ARGS)
+
+fuzz: ## break FUZZ=1000000 streams of llama-server, cut each recording at each byte, and judge what is read
+	$(ENV) test
+	$(BIN)/python -m tests.fuzz $(FUZZ) $(ARGS)
+
+zoo: ## count what 786 chat templates of real models do, and compare (two minutes)
+	$(ENV) test
+	$(BIN)/python -m tests.zoo.figures
 
 check: ## lint, format, types, import contracts, OpenAPI drift, requirements
 	$(ENV) dev

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -60,7 +61,13 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             min_room=settings.min_room,
             tool_concurrency=settings.tool_concurrency,
             resume_attempts=settings.resume_attempts,
+            retry_attempts=settings.retry_attempts,
+            load_wait_ms=settings.load_wait_ms,
+            poll_ms=settings.poll_ms,
         )
+        # Beside the start, which waits for no server: its log says what the model's template can't do (L10).
+        learning = asyncio.create_task(turns.server.facts_or_none(), name="learn what llama-server is")
+        stack.callback(learning.cancel)
         await turns.sessions.resume_unfinished()
         # Before the clients and the store close. Giving turns time to finish is the server's business: it does so
         # while it still answers.
@@ -80,9 +87,16 @@ async def _open_llama(stack: AsyncExitStack, settings: Settings) -> LlamaHttp:
         settings.llama_url, key.get_secret_value() if key is not None else None, connect_ms=settings.connect_ms
     )
     times = LlamaTimes(
-        busy_wait_ms=settings.busy_wait_ms, liveness_ms=settings.liveness_ms, progress_ms=settings.progress_ms
+        poll_ms=settings.poll_ms,
+        busy_wait_ms=settings.busy_wait_ms,
+        load_wait_ms=settings.load_wait_ms,
+        idle_grace_ms=settings.idle_grace_ms,
+        liveness_ms=settings.liveness_ms,
+        progress_ms=settings.progress_ms,
+        answer_ms=settings.answer_ms,
     )
-    return LlamaHttp(await stack.enter_async_context(client), times, max_error_body=settings.max_error_body)
+    client = await stack.enter_async_context(client)
+    return LlamaHttp(client, times, model=settings.model, max_error_body=settings.max_error_body)
 
 
 async def _open_tool_port(stack: AsyncExitStack, settings: Settings) -> ToolPortHttp | None:

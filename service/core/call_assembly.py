@@ -1,6 +1,6 @@
 """Tool calls put together from their pieces, as servers of many versions send them (L5).
 
-Above: `completion`. Below: `completion_events`.
+Above: `completion`. Below: `completion_events`, `object_end`, `text_pieces`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ from typing import cast
 from service.core.completion_events import ModelCall
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.json_types import JsonObject, JsonValue
+from service.core.object_end import ObjectEnd
+from service.core.text_pieces import TextPieces
 
 MAX_CALLS = 256
 """Calls of one completion; a batch that anybody wants has a few. It bounds what a stream of empty calls costs."""
+
+MAX_NAME = 1024
+"""Characters of a name that are kept: no tool has more than 64 (X3), so what is cut is an unknown one either way.
+It bounds what a name in endless parts costs."""
 
 
 @dataclass(slots=True)
@@ -22,14 +28,28 @@ class _Call:
     index: int | None
     id: str = ""
     name: str = ""
-    arguments: list[str] = field(default_factory=list[str])
+    arguments: TextPieces = field(default_factory=TextPieces)
+    _end: ObjectEnd | None = None
+    _is_no_object: bool = False
+
+    def add_arguments(self, text: str) -> None:
+        """Put a piece behind the arguments."""
+        self.arguments.add(text)
+        if self._end is not None:
+            self._end.feed(text)
 
     def is_whole(self) -> bool:
-        """Tell whether the arguments are a JSON object by now, so that nothing can belong behind them."""
-        try:
-            return isinstance(json.loads("".join(self.arguments)), dict)
-        except (ValueError, RecursionError):
+        """Tell whether the arguments are a JSON object by now, so that nothing can belong behind them.
+
+        Old builds repeat the name with each piece and so ask each time: the text is parsed once, where it may end.
+        """
+        if self._end is None:
+            self._end = ObjectEnd()
+            self._end.feed(self.arguments.text())
+        if not self._end.is_reached or self._is_no_object:
             return False
+        self._is_no_object = not _is_object(self.arguments.text())
+        return not self._is_no_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +81,18 @@ class CallAssembly:
         for position, raw in enumerate(cast(list[JsonValue], pieces)):
             piece = _read(raw)
             call = self._call_of(piece, position)
+            before = len(call.id) + len(call.name)
             call.id = call.id or piece.id
             call.name = _merged(call, piece.name)
             if piece.arguments:
-                call.arguments.append(piece.arguments)
-            added += len(piece.id) + len(piece.name) + len(piece.arguments)
+                call.add_arguments(piece.arguments)
+            added += len(call.id) + len(call.name) - before + len(piece.arguments)
         return added
 
     def calls(self) -> tuple[ModelCall, ...]:
         """Give the calls in the order in which they began; those of which nothing came are left out."""
         return tuple(
-            ModelCall(id=call.id or None, name=call.name, arguments="".join(call.arguments))
+            ModelCall(id=call.id or None, name=call.name, arguments=call.arguments.text())
             for call in self._calls
             if call.id or call.name or call.arguments
         )
@@ -115,8 +136,17 @@ def _opens_another(piece: _Piece, call: _Call, position: int) -> bool:
 def _merged(call: _Call, name: str) -> str:
     """Give the name after one more piece: servers send it once, again and again, or, rarely, in parts."""
     if not name or call.name == name or call.arguments:
-        return call.name or name
-    return name if name.startswith(call.name) else call.name + name
+        merged = call.name or name
+    else:
+        merged = name if name.startswith(call.name) else call.name + name
+    return merged[:MAX_NAME]
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _read(raw: JsonValue) -> _Piece:
@@ -131,7 +161,7 @@ def _read(raw: JsonValue) -> _Piece:
     arguments: JsonValue = members.get("arguments")
     if isinstance(arguments, dict):
         # Not of llama-server: servers that do not stream arguments send the object itself.
-        arguments = json.dumps(arguments, ensure_ascii=False)
+        arguments = _shown(cast(JsonObject, arguments))
     arguments = "" if arguments is None else arguments
     if not isinstance(name, str) or not isinstance(arguments, str):
         raise _malformed("the name or the arguments of a tool call are no text")
@@ -142,6 +172,14 @@ def _read(raw: JsonValue) -> _Piece:
         name=name,
         arguments=arguments,
     )
+
+
+def _shown(arguments: JsonObject) -> str:
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except RecursionError as error:
+        # What could be read just so need not be writable: the two don't count their depth alike.
+        raise _malformed("arguments nested too deeply") from error
 
 
 def _malformed(what: str) -> ModelFailure:

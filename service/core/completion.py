@@ -1,6 +1,7 @@
 """Chunks of a stream to deltas and, at its end, a finished completion or a typed failure (L4, L5).
 
-Above: `completion_stream`, which has the bytes. Below: `think_tags`, `call_assembly`, `token_report`, `server_error`.
+Above: `completion_stream`, which has the bytes. Below: `think_tags`, `call_assembly`, `token_report`, `server_error`,
+`text_pieces`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from service.core.errors import ErrorKind, ModelFailure
 from service.core.json_types import JsonObject, JsonValue
 from service.core.server_error import failure_in_stream
 from service.core.text import encodable
+from service.core.text_pieces import TextPieces
 from service.core.think_tags import ThinkTags
 from service.core.token_report import TokenReport
 
@@ -43,8 +45,8 @@ class CompletionAssembly:
         self._tags = ThinkTags()
         self._calls = CallAssembly()
         self._report = TokenReport()
-        self._content: list[str] = []
-        self._reasoning: list[str] = []
+        self._content = TextPieces()
+        self._reasoning = TextPieces()
         self._characters = 0
         self._pieces = 0
         self._reasoning_pieces = 0
@@ -93,8 +95,8 @@ class CompletionAssembly:
         if self.finish_reason is None:
             raise ModelFailure(ErrorKind.STREAM_CLOSED, "llama-server ended the stream before the answer was complete")
         return Completion(
-            content="".join(self._content),
-            reasoning="".join(self._reasoning),
+            content=self._content.text(),
+            reasoning=self._reasoning.text(),
             calls=self._calls.calls(),
             finish_reason=self.finish_reason,
             usage=self._report.usage(
@@ -123,6 +125,9 @@ class CompletionAssembly:
             if not members.get("index"):
                 self._take_delta(members.get("delta"), deltas)
                 self._take_finish_reason(members.get("finish_reason"), deltas)
+            if self.finish_reason is not None:
+                # What stands behind it in the same chunk is no more of the answer than the chunks that follow.
+                return
 
     def _take_delta(self, delta: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(delta, dict):
@@ -137,15 +142,15 @@ class CompletionAssembly:
         if content:
             self._take_content(content, deltas)
         pieces: JsonValue = members.get("tool_calls")
-        if pieces:
-            self._count(self._calls.feed(pieces))
+        if pieces and (added := self._calls.feed(pieces)):
+            self._count(added)
 
     def _take_reasoning(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(text, str):
             raise _malformed("the reasoning is no text")
         self._count(len(text))
         self._reasoning_pieces += 1
-        self._reasoning.append(text)
+        self._reasoning.add(text)
         deltas.append(ReasoningText(text=text))
 
     def _take_content(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
@@ -153,7 +158,7 @@ class CompletionAssembly:
             raise _malformed("the content is no text")
         self._count(len(text))
         if self._tags.passes_all:
-            self._content.append(text)
+            self._content.add(text)
             deltas.append(ContentText(text=text))
             return
         if self._budget_mark is not None and self._reasoning_pieces >= self._budget_mark:
@@ -164,9 +169,9 @@ class CompletionAssembly:
         for text in sorted_texts:
             if isinstance(text, ReasoningText):
                 self._reasoning_pieces += 1
-                self._reasoning.append(text.text)
+                self._reasoning.add(text.text)
             else:
-                self._content.append(text.text)
+                self._content.add(text.text)
             deltas.append(text)
 
     def _take_finish_reason(self, reason: JsonValue, deltas: list[CompletionDelta]) -> None:

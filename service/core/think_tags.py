@@ -1,6 +1,6 @@
 """Thought that llama-server left in the content, told from the answer by its tags (L5).
 
-Above: `completion`. Below: `completion_events`.
+Above: `completion`. Below: `completion_events`, `text_pieces`.
 
     LEADING   nothing of the answer has come yet: white space is held back, tags are obeyed
     THOUGHT   inside `<think>`: reasoning up to `</think>`, then LEADING again
@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from service.core.completion_events import ContentText, ReasoningText
+from service.core.text_pieces import TextPieces
 
 OPENING = "<think>"
 CLOSING = "</think>"
@@ -38,9 +39,10 @@ class ThinkTags:
     def __init__(self) -> None:
         self._state = _State.LEADING
         self._pending = ""
-        self._white_space: list[str] = []
+        self._white_space = TextPieces()
         self._behind_tag = False
         self._may_hold = False
+        self._has_held = False
 
     @property
     def passes_all(self) -> bool:
@@ -48,8 +50,11 @@ class ThinkTags:
         return self._state is _State.ANSWER
 
     def expect_stray_closing(self) -> None:
-        """Hold the answer's beginning back, when none of it has come: the thinking budget was reached."""
-        self._may_hold = True
+        """Hold the answer's beginning back, when none of it has come: the thinking budget was reached.
+
+        A budget cuts one thought: behind the tag for which text was held, nothing is held again.
+        """
+        self._may_hold = not self._has_held
 
     def feed(self, text: str) -> list[ReasoningText | ContentText]:
         """Take a piece of content and give what is certain by now."""
@@ -61,8 +66,7 @@ class ThinkTags:
 
     def release(self) -> list[ReasoningText | ContentText]:
         """Give what was held back: no more will come."""
-        rest = "".join((*self._white_space, self._pending))
-        self._white_space.clear()
+        rest = self._white_space.take() + self._pending
         self._pending = ""
         if not rest:
             return []
@@ -85,7 +89,7 @@ class ThinkTags:
         text = self._pending.lstrip()
         space = self._pending[: len(self._pending) - len(text)]
         if space and not self._behind_tag:
-            self._white_space.append(space)
+            self._white_space.add(space)
         self._pending = text
         if text.startswith(OPENING):
             return self._pass_tag(OPENING, _State.THOUGHT)
@@ -93,14 +97,13 @@ class ThinkTags:
             return self._pass_tag(CLOSING, _State.LEADING)
         if OPENING.startswith(text) or CLOSING.startswith(text):
             return False
-        self._pending = "".join((*self._white_space, text))
-        self._white_space.clear()
+        self._pending = self._white_space.take() + text
         self._state = _State.HELD if self._may_hold else _State.ANSWER
         return True
 
     def _pass_tag(self, tag: str, state: _State) -> bool:
         self._pending = self._pending[len(tag) :]
-        self._white_space.clear()
+        self._white_space.take()
         self._behind_tag = True
         self._state = state
         return True
@@ -122,7 +125,7 @@ class ThinkTags:
         if at >= 0:
             given.append(ReasoningText(text=self._pending[:at]))
             self._pending = self._pending[at:]
-            self._may_hold = False
+            self._may_hold, self._has_held = False, True
             self._state = _State.LEADING
             return True
         begun = _beginning_at_end(self._pending, CLOSING)

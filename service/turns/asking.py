@@ -81,6 +81,8 @@ class Asking:
                 raise ModelFailure(ErrorKind.LOAD_TIMEOUT, said, status=failure.status) from failure
             live.feed.publish_signal(live.state.turn, Waiting(reason=WaitReason.LOADING, waited_ms=waited_ms))
             there = await self._health.next_answer()
+        # Another model or template may have come back.
+        self._server.ask_again()
 
     async def _stream(self, live: LiveSession, ask: AskModel) -> Answer:
         facts = await self._server.facts_or_none()

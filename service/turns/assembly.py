@@ -35,6 +35,7 @@ class Turns:
     tools: ToolCatalog
     readiness: Readiness
     gate: Gate
+    server: ModelServer
 
 
 def assemble(
@@ -57,7 +58,7 @@ def assemble(
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
     gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
-    server = ModelServer(llama, gate, clock, slots=slots)
+    server = ModelServer(llama, gate, clock, slots=slots, has_tools=port is not None)
     tools = ToolCatalog(port)
     feeds = Feeds()
     health = HealthWatch(llama, clock, poll_ms=poll_ms)
@@ -76,4 +77,5 @@ def assemble(
         baselines=BaselineMaker(agents, tools, server, limits, model),
         preflight=Preflight(llama, server, min_room=min_room),
     )
-    return Turns(sessions=sessions, tools=tools, readiness=Readiness(log, llama, server, tools), gate=gate)
+    readiness = Readiness(log, llama, server, tools)
+    return Turns(sessions=sessions, tools=tools, readiness=readiness, gate=gate, server=server)

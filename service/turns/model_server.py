@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import fields
 
 import structlog
 
@@ -18,6 +19,15 @@ log = structlog.get_logger(__name__)
 # How long an answer of /props is taken as it is: a server that was started anew is noticed after this time.
 FACTS_AGE_S = 10.0
 
+_OTHER_TEMPLATE = (
+    "llama-server has another chat template. Sessions go on: the next message of each evaluates its whole prompt "
+    "again, and sessions from before keep to what the former template could do."
+)
+_OTHER_RENDERING = (
+    "llama-server renders the same chat template in another way ({traits}), as after a start with other flags. "
+    "Sessions from before keep to what it could do then."
+)
+
 
 class ModelServer:
     """Knows the server's context, slots and template, and fits the gate to its slots."""
@@ -29,7 +39,7 @@ class ModelServer:
         self._slots = slots
         self._has_tools = has_tools
         self._facts: ServerFacts | None = None
-        self._asked_at = 0.0
+        self._asked_at: float | None = None
         self._asking = asyncio.Lock()
 
     @property
@@ -44,7 +54,8 @@ class ModelServer:
             ModelFailure: the server can't say.
         """
         async with self._asking:
-            fresh = self._clock.monotonic() - self._asked_at < FACTS_AGE_S
+            asked_at = self._asked_at
+            fresh = asked_at is not None and self._clock.monotonic() - asked_at < FACTS_AGE_S
             if self._facts is None or not fresh:
                 self._learn(await self._llama.facts())
                 self._asked_at = self._clock.monotonic()
@@ -60,7 +71,7 @@ class ModelServer:
 
     def ask_again(self) -> None:
         """Take what is known for old: the server was away, and another one may have come back."""
-        self._asked_at = -FACTS_AGE_S
+        self._asked_at = None
 
     def _learn(self, facts: ServerFacts) -> None:
         for event, says in _news(self._facts, facts):
@@ -80,28 +91,17 @@ def _news(before: ServerFacts | None, now: ServerFacts) -> Iterator[tuple[str, s
     if before is None:
         return
     if now.model != before.model:
-        yield (
-            "llama_server.model_changed",
-            f"llama-server has another model now: {now.model or 'one without a name'}, "
-            f"before {before.model or 'one without a name'}. Sessions go on with it.",
-        )
+        was, is_now = before.model or "one without a name", now.model or "one without a name"
+        yield "llama_server.model_changed", f"llama-server has another model: {is_now}; before {was}. Sessions go on."
     if now.template.hash != before.template.hash:
-        yield (
-            "llama_server.template_changed",
-            "llama-server has another chat template now. Sessions go on; the next message of each evaluates its "
-            "whole prompt again, and sessions from before keep to what the former template could do.",
-        )
+        yield "llama_server.template_changed", _OTHER_TEMPLATE
     elif now.template != before.template:
         traits = ", ".join(_changed_traits(before.template, now.template))
-        yield (
-            "llama_server.template_changed",
-            f"llama-server renders the same chat template otherwise now ({traits}), as after a start with other "
-            "flags. Sessions from before keep to what it could do then.",
-        )
+        yield "llama_server.template_changed", _OTHER_RENDERING.format(traits=traits)
 
 
 def _changed_traits(before: TemplateProfile, now: TemplateProfile) -> Iterator[str]:
-    for name in TemplateProfile.__slots__:
-        was, is_now = getattr(before, name), getattr(now, name)
+    for trait in fields(TemplateProfile):
+        was, is_now = getattr(before, trait.name), getattr(now, trait.name)
         if was != is_now:
-            yield f"{name}: {was} -> {is_now}"
+            yield f"{trait.name} was {was}, is {is_now}"

@@ -35,16 +35,28 @@ class ScriptedLlama:
     """Answers each connection by the next script, and closes it when the script is through.
 
     `arrived` is set with the first request; `left` as soon as a client closes its connection while its script runs.
+    Looks at `/slots` have `looks`, `looked` and `look_left` in place of `requests`, `arrived` and `left`, and scripts
+    of their own, of which the last one is for all that follow.
     """
 
-    def __init__(self, scripts: Sequence[Sequence[Step]]) -> None:
+    def __init__(self, scripts: Sequence[Sequence[Step]], slots: Sequence[Sequence[Step]]) -> None:
         self._scripts = list(scripts)
+        self._slots = list(slots)
         self._connections: set[asyncio.Task[None]] = set()
         self._plays: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
+        self.looks: list[Received] = []
+        self.looked = asyncio.Event()
+        self.look_left = asyncio.Event()
         self.arrived = asyncio.Event()
         self.left = asyncio.Event()
         self.url = ""
+
+    def add(self, script: Sequence[Step], *, slots: Sequence[Sequence[Step]] | None = None) -> None:
+        """Add a script that waits for something of the server's own."""
+        self._scripts.append(script)
+        if slots is not None:
+            self._slots = list(slots)
 
     def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a new connection."""
@@ -60,24 +72,35 @@ class ScriptedLlama:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            self.requests.append(await _read_request(reader))
-            self.arrived.set()
-            await self._play(self._scripts.pop(0), reader, writer)
+            request = await _read_request(reader)
+            if request.line.startswith("GET /slots"):
+                self.looks.append(request)
+                self.looked.set()
+                script = self._slots.pop(0) if len(self._slots) > 1 else self._slots[0]
+                left = self.look_left
+            else:
+                self.requests.append(request)
+                self.arrived.set()
+                script = self._scripts.pop(0)
+                left = self.left
+            if await self._play(script, reader, writer):
+                left.set()
         writer.close()
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
 
-    async def _play(self, script: Sequence[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _play(self, script: Sequence[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Play it; True when the client left before its end."""
         playing = asyncio.create_task(_send(script, writer), name="script")
         leaving = asyncio.create_task(_see_leaving(reader), name="client leaves")
         self._plays.add(playing)
         await asyncio.wait({playing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         self._plays.discard(playing)
-        if leaving.done():
-            self.left.set()
+        left = leaving.done()
         for task in (playing, leaving):
             task.cancel()
         await asyncio.gather(playing, leaving, return_exceptions=True)
+        return left
 
 
 async def _send(script: Sequence[Step], writer: asyncio.StreamWriter) -> None:
@@ -103,10 +126,12 @@ async def _read_request(reader: asyncio.StreamReader) -> Received:
 
 
 @asynccontextmanager
-async def scripted(*scripts: Sequence[Step]) -> AsyncGenerator[ScriptedLlama]:
-    """Start the server on a free port."""
-    llama = ScriptedLlama(scripts)
-    server = await asyncio.start_server(llama.connected, "127.0.0.1", 0)
+async def scripted(
+    *scripts: Sequence[Step], slots: Sequence[Sequence[Step]] | None = None
+) -> AsyncGenerator[ScriptedLlama]:
+    """Start the server on a free port; unless `slots` says otherwise, none of its slots works."""
+    llama = ScriptedLlama(scripts, slots or [[slots_answer(FRESH_SLOT)]])
+    server = await asyncio.start_server(llama.connected, "127.0.0.1", 0, backlog=512)
     llama.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield llama
@@ -118,11 +143,16 @@ async def scripted(*scripts: Sequence[Step]) -> AsyncGenerator[ScriptedLlama]:
 
 @asynccontextmanager
 async def llama_at(
-    url: str, times: LlamaTimes | None = None, *, api_key: str | None = None, max_error_body: int = 64 * 1024
+    url: str,
+    times: LlamaTimes | None = None,
+    *,
+    api_key: str | None = None,
+    model: str | None = None,
+    max_error_body: int = 64 * 1024,
 ) -> AsyncGenerator[LlamaHttp]:
     """The adapter, with the client that the service has."""
     async with build_llama_client(url, api_key) as client:
-        yield LlamaHttp(client, times, max_error_body=max_error_body)
+        yield LlamaHttp(client, times, model=model, max_error_body=max_error_body)
 
 
 async def never() -> None:
@@ -145,6 +175,20 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 def http_chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+FRESH_SLOT: dict[str, Any] = {"id": 0, "n_ctx": 2048, "speculative": False, "is_processing": False}
+
+
+def working_slot(number: int, task: int, processed: int) -> dict[str, Any]:
+    """A slot as `/slots` tells it while a prompt is processed in it."""
+    prompt = {"id_task": task, "n_prompt_tokens": 2032, "n_prompt_tokens_processed": processed}
+    return {**FRESH_SLOT, "id": number, "is_processing": True, **prompt, "next_token": [{"n_decoded": 0}]}
+
+
+def slots_answer(*slots: dict[str, Any]) -> bytes:
+    """The answer of `/slots`."""
+    return answer(200, json.dumps(slots).encode())
 
 
 def answer(status: int, body: bytes | dict[str, Any], *headers: str) -> bytes:

@@ -6,9 +6,7 @@ import asyncio
 
 import pytest
 
-from service.adapters.llama import LlamaTimes
 from service.core.completion_events import Completion
-from service.core.errors import ErrorKind
 from tests.adapters.llama_streamed import ASK, all_of, shown
 from tests.adapters.scripted_llama import (
     BOUND_S,
@@ -26,19 +24,6 @@ from tests.recordings.exchanges import recorded
 pytestmark = pytest.mark.anyio
 
 PLAIN = recorded("plain").raw
-
-
-@pytest.mark.rules("L2", "L8")
-async def test_a_head_that_does_not_come_is_waited_for_so_long_only() -> None:
-    async with scripted([never]) as server, llama_at(server.url, LlamaTimes(busy_wait_ms=50)) as llama:
-        failure = (await shown(llama)).failure
-        async with asyncio.timeout(BOUND_S):
-            await server.left.wait()
-
-    assert failure is not None
-    assert failure.kind is ErrorKind.WAIT_TIMEOUT
-    assert "0.05 s (busy_wait_ms)" in failure.message
-    assert server.url in failure.message
 
 
 @pytest.mark.rules("L8")

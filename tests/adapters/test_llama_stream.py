@@ -17,11 +17,14 @@ from tests.adapters.scripted_llama import (
     LAST_CHUNK,
     STREAM_HEAD,
     Step,
+    answer,
     http_chunk,
     llama_at,
     moment,
     never,
     scripted,
+    slots_answer,
+    working_slot,
 )
 from tests.core.completion_outcome import DONE, END, STOP, content, reasoning
 from tests.recordings.exchanges import names, recorded
@@ -105,7 +108,7 @@ async def test_a_stream_that_ends_before_its_finish_reason_is_closed(script: lis
 async def test_bytes_that_are_no_http_any_more_end_a_stream_at_the_latest_like_silence() -> None:
     go_on = asyncio.Event()
     script = [STREAM_HEAD, http_chunk(content("Hi")), go_on.wait, b"no size\r\n", never]
-    times = LlamaTimes(liveness_ms=100)
+    times = LlamaTimes(liveness_ms=100, poll_ms=50)
     async with scripted(script) as server, llama_at(server.url, times) as llama, aclosing(llama.stream(ASK)) as stream:
         await anext(stream)
         go_on.set()
@@ -124,7 +127,7 @@ async def test_bytes_that_are_no_http_any_more_end_a_stream_at_the_latest_like_s
 )
 async def test_what_breaks_behind_the_finish_reason_does_not_matter(last: list[Step]) -> None:
     script = [STREAM_HEAD, http_chunk(content("Hi")), http_chunk(STOP), *last]
-    async with scripted(script) as server, llama_at(server.url, LlamaTimes(liveness_ms=50)) as llama:
+    async with scripted(script) as server, llama_at(server.url, LlamaTimes(liveness_ms=50, poll_ms=50)) as llama:
         done = (await all_of(llama))[-1]
 
     assert isinstance(done, Completion)
@@ -135,7 +138,8 @@ async def test_what_breaks_behind_the_finish_reason_does_not_matter(last: list[S
 
 @pytest.mark.rules("L4")
 async def test_silence_is_a_stalled_stream_and_what_came_before_it_was_shown() -> None:
-    async with scripted([RAW[SILENT], never]) as server, llama_at(server.url, LlamaTimes(liveness_ms=100)) as llama:
+    times = LlamaTimes(liveness_ms=100, poll_ms=50)
+    async with scripted([RAW[SILENT], never]) as server, llama_at(server.url, times) as llama:
         found = await shown(llama)
         async with asyncio.timeout(BOUND_S):
             await server.left.wait()
@@ -151,7 +155,7 @@ async def test_silence_is_a_stalled_stream_and_what_came_before_it_was_shown() -
 @pytest.mark.rules("L4")
 async def test_pings_are_life_but_no_progress() -> None:
     pings: list[Step] = [step for _ in range(100) for step in (moment, http_chunk(b":\n\n"))]
-    times = LlamaTimes(liveness_ms=2_000, progress_ms=200)
+    times = LlamaTimes(liveness_ms=2_000, progress_ms=200, poll_ms=50)
     script = [STREAM_HEAD, http_chunk(content("Hi")), *pings, never]
     async with scripted(script) as server, llama_at(server.url, times) as llama:
         found = await shown(llama)
@@ -167,7 +171,7 @@ async def test_pings_are_life_but_no_progress() -> None:
 @pytest.mark.rules("L4")
 async def test_a_slow_reader_of_ours_does_not_make_the_server_look_stuck() -> None:
     script = [STREAM_HEAD, http_chunk(content("Hi")), http_chunk(END) + LAST_CHUNK]
-    times = LlamaTimes(liveness_ms=50, progress_ms=50)
+    times = LlamaTimes(liveness_ms=50, progress_ms=50, poll_ms=50)
     async with scripted(script) as server, llama_at(server.url, times) as llama, aclosing(llama.stream(ASK)) as stream:
         async with asyncio.timeout(BOUND_S):
             first = await anext(stream)
@@ -224,3 +228,67 @@ async def test_text_held_back_is_shown_when_the_stream_breaks() -> None:
 
     assert found.content == "<thi"
     assert found.failure is not None
+
+
+SILENCE = LlamaTimes(liveness_ms=200, poll_ms=50)
+
+
+@pytest.mark.rules("L4", "L8")
+async def test_a_silent_stream_is_waited_for_as_long_as_a_prompt_moves_on() -> None:
+    go_on = asyncio.Event()
+
+    async def let_go() -> None:
+        go_on.set()
+
+    on: list[list[Step]] = [[slots_answer(working_slot(0, 3, processed))] for processed in (128, 256)]
+    slots = [*on, [let_go, *on[1]]]
+    script = [STREAM_HEAD, http_chunk(b":\n\n"), go_on.wait, http_chunk(content("Hi") + END) + LAST_CHUNK]
+    async with scripted(script, slots=slots) as server, llama_at(server.url, SILENCE) as llama:
+        found = await shown(llama)
+
+    assert found.content == "Hi"
+    assert found.completion is not None
+    assert len(server.looks) == 3
+    assert "watch a silent stream" not in {task.get_name() for task in asyncio.all_tasks()}
+
+
+@pytest.mark.rules("L4", "L8")
+@pytest.mark.parametrize(
+    "slots",
+    [
+        [[slots_answer(working_slot(0, 3, 128))]],
+        [[slots_answer(working_slot(0, 3, 128))], [slots_answer(working_slot(0, 4, 256))]],
+        [[answer(404, b"")]],
+        [[never]],
+    ],
+    ids=["no move", "another task", "refused", "silent"],
+)
+async def test_a_silent_stream_whose_prompt_does_not_move_on_is_stalled(slots: list[list[Step]]) -> None:
+    script = [STREAM_HEAD, never]
+    async with scripted(script, slots=slots) as server, llama_at(server.url, SILENCE) as llama:
+        found = await shown(llama)
+        async with asyncio.timeout(BOUND_S):
+            await server.left.wait()
+
+    assert found.failure is not None
+    assert (found.failure.kind, found.failure.message) == (
+        ErrorKind.STALLED,
+        "llama-server was silent for 0.2 s (liveness_ms)",
+    )
+    assert len(server.looks) == 2
+    assert not {"watch a silent stream", "look at the slots"} & {task.get_name() for task in asyncio.all_tasks()}
+
+
+@pytest.mark.rules("L4", "L8")
+async def test_a_silent_stream_that_is_cancelled_takes_its_watch_along() -> None:
+    script = [STREAM_HEAD, never]
+    async with scripted(script, slots=[[never]]) as server, llama_at(server.url, SILENCE) as llama:
+        task = asyncio.create_task(all_of(llama))
+        async with asyncio.timeout(BOUND_S):
+            await server.looked.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert not {"watch a silent stream", "look at the slots"} & {t.get_name() for t in asyncio.all_tasks()}
+            await server.left.wait()
+            await server.look_left.wait()

@@ -112,12 +112,12 @@ def test_what_was_stored_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.rules("H2", "L7")
-def test_without_llama_server_a_turn_is_accepted_and_fails_in_words(tmp_path: Path) -> None:
-    with serving("memory:") as (_, http):
+def test_without_llama_server_a_turn_is_accepted_waits_and_fails_in_words() -> None:
+    with serving("memory:", TURNKEEPER_LOAD_WAIT_MS="200", TURNKEEPER_POLL_MS="50") as (_, http):
         session = http.post("/sessions", json={}).json()["id"]
         answer = http.post(
             f"/sessions/{session}/turns", json={"content": "Hello"}, headers={"Accept": "application/json"}
         )
 
     turn = answer.json()
-    assert (answer.status_code, turn["outcome"], turn["error"]["kind"]) == (200, "failed", "connect")
+    assert (answer.status_code, turn["outcome"], turn["error"]["kind"]) == (200, "failed", "load_timeout")

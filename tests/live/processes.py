@@ -71,12 +71,14 @@ def _wait_until_ready(child: subprocess.Popen[bytes], url: str, log: Path) -> No
 
 
 @contextmanager
-def llama_server(template: Path, folder: Path, *, context: int = 4096, parallel: int = 2) -> Generator[str]:
-    """Run a llama-server with the small model; give its address."""
+def llama_server(
+    template: Path, folder: Path, *, context: int = 4096, parallel: int = 2, port: int | None = None
+) -> Generator[str]:
+    """Run a llama-server with the small model, at `port` or a free one; give its address."""
     model = packaged_model()
     if model is None:
         pytest.skip("no llama-server for this platform on the package index")
-    port = free_port()
+    port = port or free_port()
     address = f"http://127.0.0.1:{port}"
     arguments = ["service.cli.demo.llama_server", "--model", str(model), "--port", str(port)]
     arguments += ["--chat-template-file", str(template), "--parallel", str(parallel), "--ctx-size", str(context)]

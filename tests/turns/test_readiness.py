@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from service.adapters.log_memory import MemoryLog
 from service.core.errors import ErrorKind, ModelFailure, StoreFailure, ToolPortFailure
+from service.core.records import Outcome
 from service.turns.model_server import FACTS_AGE_S
 from service.turns.readiness import Check
 from tests.fakes.house import House
-from tests.fakes.llama import GONE, ScriptedLlama
+from tests.fakes.llama import GONE, ScriptedLlama, say
 from tests.fakes.tool_port import TablePort, spec
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +26,7 @@ async def checks(house: House) -> dict[str, Check]:
 async def test_all_parts_answer() -> None:
     found = await checks(House(ScriptedLlama(), TablePort(spec("a"))))
     assert {name: check.ok for name, check in found.items()} == {"store": True, "llama_server": True, "tool_port": True}
-    assert found["llama_server"].message == "2 slots of 4096 tokens; its chat template shows tools to the model"
+    assert found["llama_server"].message.startswith("2 slots of 4096 tokens.")
     assert found["tool_port"].message == "1 tools"
 
 
@@ -71,13 +73,45 @@ async def test_the_servers_facts_are_asked_again_after_a_while_and_kept_when_it_
     assert (await house.turns.tools.listing()).specs == ()
 
 
-async def test_another_template_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.rules("L10")
+@pytest.mark.parametrize(
+    ("trait", "port", "says"),
+    [
+        ({}, TablePort(spec("a")), ""),
+        ({"tools": False}, None, ""),
+        ({"tools": False}, TablePort(spec("a")), "does not show tools to the model"),
+        ({"parallel": False}, TablePort(spec("a")), "one by one"),
+        ({"keeps_turns": False}, None, "each new message evaluates the last turn again"),
+        ({"system_role": False}, None, "first user message"),
+        ({"thinking_off": "none"}, None, "no switch for thinking"),
+    ],
+    ids=str,
+)
+async def test_what_the_template_can_not_do_is_told_and_keeps_nobody_from_being_served(
+    trait: dict[str, Any], port: TablePort | None, says: str
+) -> None:
     llama = ScriptedLlama()
+    llama.server = replace(llama.server, template=replace(llama.server.template, **{"thinking_off": "tail", **trait}))
+
+    check = (await checks(House(llama, port)))["llama_server"]
+
+    assert check.ok
+    assert check.message.removeprefix("2 slots of 4096 tokens.").count(".") == (1 if says else 0)
+    assert says in check.message
+
+
+@pytest.mark.rules("L10")
+async def test_another_template_under_a_live_session_is_logged_and_the_session_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    llama = ScriptedLlama(say("One."), say("Two."))
     house = House(llama)
-    await checks(house)
+    session = await house.session()
+    await house.run(session)
     llama.server = replace(llama.server, template=replace(llama.server.template, hash="template-2"))
     house.clock.seconds += FACTS_AGE_S
 
-    await checks(house)
+    turn = await house.run(session)
 
-    assert "llama_server.template_changed" in capsys.readouterr().out
+    assert (turn.outcome, turn.content) == (Outcome.ANSWERED, "Two.")
+    assert capsys.readouterr().out.count("llama_server.template_changed") == 1

@@ -10,6 +10,7 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from service import __version__
+from service.adapters.llama.first_bytes import HearingConnector
 
 
 def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms: int = 5_000) -> httpx.AsyncClient:
@@ -40,7 +41,7 @@ def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms:
 def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
     """Make the session inside the event loop; the gate bounds what runs at once, so the pool need not."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=context, limit=0, force_close=True),
+        connector=HearingConnector(ssl=context, limit=0, force_close=True),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None),
         trust_env=False,

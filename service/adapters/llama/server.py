@@ -1,25 +1,30 @@
-"""`LlamaHttp`: one llama-server as the loop needs it (L1, L3, L4, L8)."""
+"""`LlamaHttp`: one llama-server as the loop needs it (L1, L2, L3, L4, L8)."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from contextlib import aclosing
+from dataclasses import dataclass
 
 import httpx
 
-from service.adapters.llama.facts import read_props, thinking_off, thinking_probe
+from service.adapters.llama.answers import json_object, whole_body
+from service.adapters.llama.facts import Templates
 from service.adapters.llama.failures import NETWORK_ERRORS, failure_of_request
+from service.adapters.llama.first_bytes import FirstBytes
+from service.adapters.llama.head import wait_for_head
 from service.adapters.llama.request import completion_body, content, encode
-from service.adapters.llama.stream_reading import next_chunk
-from service.core.completion_events import Completion, CompletionDelta
+from service.adapters.llama.slots import Slots
+from service.adapters.llama.slots_poller import SlotsPoller
+from service.adapters.llama.stream_reading import StreamReading
+from service.core.completion_events import Completion, CompletionDelta, StillWaiting
 from service.core.completion_request import CompletionRequest
 from service.core.completion_stream import CompletionStream
-from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
-from service.core.json_types import JsonObject, JsonValue
+from service.core.errors import ErrorKind, ModelFailure
+from service.core.head_wait import HeadWait
+from service.core.json_types import JsonObject
 from service.core.server_error import failure_of_status, token_count
 from service.core.stream_patience import StreamPatience
 from service.ports import ServerFacts
@@ -29,8 +34,6 @@ _LOADING = 503
 _COMPLETIONS = "v1/chat/completions"
 _CONTROL = "v1/chat/completions/control"
 _COUNT_TOKENS = "v1/chat/completions/input_tokens"
-# A chat template is some ten kilobytes, a rendered probe less.
-_MAX_ANSWER_BYTES = 8 * 1024 * 1024
 # English is about four bytes to a token; used only where the server never tells a prompt's size.
 _BYTES_PER_TOKEN = 4
 
@@ -39,25 +42,40 @@ _BYTES_PER_TOKEN = 4
 class LlamaTimes:
     """How long to wait, in milliseconds; there is no total deadline anywhere (DESIGN section 6).
 
-    `answer_ms` bounds the short questions: `/health`, `/props`, the templates, token counts.
+    `poll_ms` lies between two looks at the slots, and bounds the answer to one; `answer_ms` bounds the other short
+    questions: `/health`, `/props`, the templates, token counts.
     """
 
+    poll_ms: int = 2_000
     busy_wait_ms: int = 600_000
+    load_wait_ms: int = 300_000
+    idle_grace_ms: int = 30_000
     liveness_ms: int = 90_000
     progress_ms: int = 600_000
     answer_ms: int = 10_000
 
 
 class LlamaHttp:
-    """The port `Llama` over HTTP; the client is built and closed by whoever hands it in."""
+    """The port `Llama` over HTTP; the client is built and closed by whoever hands it in.
+
+    `model` is the name that a router needs to tell its slots.
+    """
 
     def __init__(
-        self, client: httpx.AsyncClient, times: LlamaTimes | None = None, *, max_error_body: int = 64 * 1024
+        self,
+        client: httpx.AsyncClient,
+        times: LlamaTimes | None = None,
+        *,
+        model: str | None = None,
+        max_error_body: int = 64 * 1024,
     ) -> None:
         self._client = client
         self._times = times or LlamaTimes()
         self._max_error_body = max_error_body
         self._address = str(client.base_url).rstrip("/")
+        self._templates = Templates(self._ask)
+        slots = Slots(client, model=model, answer_ms=self._times.poll_ms)
+        self._poller = SlotsPoller(slots.look, poll_ms=self._times.poll_ms)
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         """Ask for one completion; see the port."""
@@ -65,15 +83,18 @@ class LlamaHttp:
         stream = CompletionStream(
             thinking_budget_tokens=request.thinking_budget_tokens, prompt_estimate=len(body) // _BYTES_PER_TOKEN
         )
-        response = await self._head(body)
+        async with aclosing(self._wait_for_head(body)) as head:
+            while isinstance(told := await anext(head), StillWaiting):
+                yield (told,)
+        response = told
         try:
             if response.status_code != _OK:
                 raise await self._refusal(response)
             patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
-            chunks = response.aiter_bytes()
+            reading = StreamReading(response, patience, self._poller)
             while not stream.is_over:
                 try:
-                    chunk = await next_chunk(chunks, patience, stream.advances)
+                    chunk = await reading.next_chunk(stream.advances)
                 except ModelFailure as failure:
                     stream.fail(failure)
                     break
@@ -91,18 +112,8 @@ class LlamaHttp:
         yield stream.finish()
 
     async def facts(self) -> ServerFacts:
-        """Ask `/props`, and where the template changes when thinking is switched off; see the port."""
-        facts = read_props(await self._ask("GET", "props"))
-        system_role = facts.template.system_role
-        try:
-            on = await self._ask("POST", "apply-template", thinking_probe(system_role=system_role, thinking=True))
-            off = await self._ask("POST", "apply-template", thinking_probe(system_role=system_role, thinking=False))
-        except UpstreamHttp as refusal:
-            if refusal.status == _LOADING:
-                raise
-            # A build without this endpoint, or a template that does not like the probe: nothing is promised.
-            return facts
-        return replace(facts, template=replace(facts.template, thinking_off=thinking_off(on, off)))
+        """Ask `/props`, and probe a template that is not known yet; see the port."""
+        return await self._templates.facts(await self._ask("GET", "props"))
 
     async def end_thought(self, completion_id: str) -> bool:
         """Have the server end a thought; see the port."""
@@ -121,21 +132,27 @@ class LlamaHttp:
         """Ask `/health`; see the port."""
         await self._ask("GET", "health")
 
-    async def _head(self, body: bytes) -> httpx.Response:
-        """Send a completion request and wait for the head, which comes when a slot takes it."""
-        request = self._request("POST", _COMPLETIONS, body)
+    def _wait_for_head(self, body: bytes) -> AsyncGenerator[StillWaiting | httpx.Response]:
+        times = self._times
+        wait = HeadWait(
+            busy_wait_ms=times.busy_wait_ms, load_wait_ms=times.load_wait_ms, idle_grace_ms=times.idle_grace_ms
+        )
+        heard = FirstBytes()
+        return wait_for_head(self._head(body, heard), heard, wait, self._poller, poll_ms=times.poll_ms)
+
+    async def _head(self, body: bytes, heard: FirstBytes) -> httpx.Response:
+        """Send a completion request; its head comes when a slot takes it, however long that may be (L2)."""
+        heard.listen()
         try:
-            async with asyncio.timeout(self._times.busy_wait_ms / 1000):
-                return await self._client.send(request, stream=True)
-        except TimeoutError as error:
-            waited = f"{self._times.busy_wait_ms / 1000:g} s (busy_wait_ms)"
-            said = f"llama-server at {self._address} did not begin to answer within {waited}: its slots may all be busy"
-            raise ModelFailure(ErrorKind.WAIT_TIMEOUT, said) from error
+            return await self._client.send(self._request("POST", _COMPLETIONS, body), stream=True)
         except NETWORK_ERRORS as error:
+            self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
 
     async def _refusal(self, response: httpx.Response) -> ModelFailure:
         """Read what a status other than 200 says, as far as it comes and is allowed (L3)."""
+        if response.status_code == _LOADING:
+            self._templates.server_was_away()
         text = bytearray()
         with contextlib.suppress(TimeoutError, *NETWORK_ERRORS):
             async with asyncio.timeout(self._times.answer_ms / 1000):
@@ -154,40 +171,22 @@ class LlamaHttp:
                 try:
                     if response.status_code != _OK:
                         raise await self._refusal(response)
-                    text = await _whole_body(response)
+                    text = await whole_body(response)
                 finally:
                     await response.aclose()
         except TimeoutError as error:
             said = f"llama-server at {self._address} did not answer within {self._times.answer_ms / 1000:g} s"
             raise ModelFailure(ErrorKind.CONNECT, said) from error
         except NETWORK_ERRORS as error:
+            self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
-        return _object(text, path)
+        return json_object(text, path)
 
     def _request(self, method: str, path: str, body: bytes | None) -> httpx.Request:
         if body is None:
             return self._client.build_request(method, path)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         return self._client.build_request(method, path, content=content(body), headers=headers)
-
-
-async def _whole_body(response: httpx.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _MAX_ANSWER_BYTES:
-            raise ModelFailure(ErrorKind.PROTOCOL, f"llama-server answered with more than {_MAX_ANSWER_BYTES} bytes")
-    return bytes(body)
-
-
-def _object(text: bytes, path: str) -> JsonObject:
-    try:
-        answer: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict):
-        raise ModelFailure(ErrorKind.PROTOCOL, f"llama-server answered /{path} with something that is no JSON object")
-    return cast(JsonObject, answer)
 
 
 def _check_content_type(response: httpx.Response) -> None:
