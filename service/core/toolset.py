@@ -27,11 +27,6 @@ class Toolset:
         """Give the tool of this name, which must be one of the session's."""
         return self._specs[name]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names, in prompt order."""
-        return tuple(self._specs)
-
     @cached_property
     def arguments(self) -> ArgumentChecker:
         """What checks the arguments of calls; compiled once, when the first call comes."""
