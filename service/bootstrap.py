@@ -18,6 +18,7 @@ from service.core.agents import AgentProfiles
 from service.ports import SessionLog
 from service.turns.assembly import assemble
 from service.turns.readiness import Readiness
+from service.turns.server_view import ServerView
 from service.turns.sessions import Sessions
 from service.turns.tool_catalog import ToolCatalog
 
@@ -32,6 +33,7 @@ class Application:
     sessions: Sessions
     tools: ToolCatalog
     readiness: Readiness
+    server: ServerView
     agents: AgentProfiles
 
 
@@ -72,7 +74,13 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
         # Before the clients and the store close. Giving turns time to finish is the server's business: it does so
         # while it still answers.
         stack.push_async_callback(turns.sessions.shut_down, 0)
-        yield Application(sessions=turns.sessions, tools=turns.tools, readiness=turns.readiness, agents=agents)
+        yield Application(
+            sessions=turns.sessions,
+            tools=turns.tools,
+            readiness=turns.readiness,
+            server=turns.server_view,
+            agents=agents,
+        )
 
 
 async def _open_log(stack: AsyncExitStack, settings: Settings) -> SessionLog:

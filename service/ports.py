@@ -15,6 +15,7 @@ from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import ParentLink
 from service.core.session_status import SessionStatus
+from service.core.slot_state import SlotState
 from service.core.tool_port import ToolAnswer, ToolRequest
 
 
@@ -54,6 +55,14 @@ class Llama(Protocol):
 
         Raises:
             ModelFailure: the server is away, loads, or answers with something else.
+        """
+        ...
+
+    async def slots(self) -> Sequence[SlotState]:
+        """Ask `/slots`.
+
+        Raises:
+            ModelFailure: the server is away, or does not tell them.
         """
         ...
 

@@ -24,7 +24,7 @@ from service.core.signals import Progress, Queued, ThinkingCapped, Waiting
 from service.core.thinking_cap import CapMeasure, ThinkingCap
 from service.core.turn import AskModel
 from service.ports import Clock, Llama
-from service.turns.gate import Gate
+from service.turns.gate import Gate, Holder
 from service.turns.health_watch import HealthWatch
 from service.turns.live_session import LiveSession
 from service.turns.model_server import ModelServer
@@ -90,7 +90,10 @@ class Asking:
         request = build_request(live.baseline, live.messages, live.toolset, live.state, ask, context_tokens)
         turn, feed = live.state.turn, live.feed
         assert turn is not None  # a step belongs to a turn
-        async with self._gate.permit(lambda at: feed.publish_signal(turn, Queued(position=at)), alone=ask.alone):
+        holder = Holder(session=live.id, turn=turn, step=ask.step)
+        async with self._gate.permit(
+            holder, lambda at: feed.publish_signal(turn, Queued(position=at)), alone=ask.alone
+        ):
             feed.forget_signal(Queued)
             text = StepText(turn=turn, step=ask.step, attempt=len(live.state.failures))
             feed.begin_step(text)

@@ -18,6 +18,7 @@ from service.turns.model_server import ModelServer
 from service.turns.preflight import Preflight
 from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
+from service.turns.server_view import ServerView
 from service.turns.session_making import BaselineMaker
 from service.turns.sessions import Sessions
 from service.turns.step_runner import StepRunner
@@ -36,6 +37,7 @@ class Turns:
     readiness: Readiness
     gate: Gate
     server: ModelServer
+    server_view: ServerView
 
 
 def assemble(
@@ -78,4 +80,11 @@ def assemble(
         preflight=Preflight(llama, server, min_room=min_room),
     )
     readiness = Readiness(log, llama, server, tools)
-    return Turns(sessions=sessions, tools=tools, readiness=readiness, gate=gate, server=server)
+    return Turns(
+        sessions=sessions,
+        tools=tools,
+        readiness=readiness,
+        gate=gate,
+        server=server,
+        server_view=ServerView(llama, server, gate, tools),
+    )

@@ -6,6 +6,19 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from service.core.ids import SessionId, TurnId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a permit, or waits for one: a step of a session's turn."""
+
+    session: SessionId
+    turn: TurnId
+    step: int
+
 
 TellPosition = Callable[[int], None]
 """Takes a waiter's place in the queue, counted from 1; called again whenever it changes."""
@@ -22,6 +35,17 @@ class Gate:
         self._in_use = 0
         self._one_is_alone = False
         self._queue: deque[_Waiter] = deque()
+        self._holders: list[Holder] = []
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Who holds a permit now, in order of admission."""
+        return tuple(self._holders)
+
+    @property
+    def queued(self) -> tuple[Holder, ...]:
+        """Who waits for a permit, in order of arrival."""
+        return tuple(waiter.holder for waiter in self._queue)
 
     @property
     def capacity(self) -> int:
@@ -44,22 +68,24 @@ class Gate:
         self._admit()
 
     @asynccontextmanager
-    async def permit(self, tell_position: TellPosition, *, alone: bool = False) -> AsyncGenerator[None]:
+    async def permit(self, holder: Holder, tell_position: TellPosition, *, alone: bool = False) -> AsyncGenerator[None]:
         """Hold one permit for the body's time; leaving the queue or the body in any way gives it back.
 
         `alone` waits until nothing else runs, and nothing else is let in until it is through (L7).
         """
-        await self._enter(tell_position, alone)
+        await self._enter(holder, tell_position, alone)
+        self._holders.append(holder)
         try:
             yield
         finally:
+            self._holders.remove(holder)
             self._give_back(alone)
 
-    async def _enter(self, tell_position: TellPosition, alone: bool) -> None:
+    async def _enter(self, holder: Holder, tell_position: TellPosition, alone: bool) -> None:
         if not self._queue and self._has_room(alone):
             self._take(alone)
             return
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), tell_position, alone)
+        waiter = _Waiter(holder, asyncio.get_running_loop().create_future(), tell_position, alone)
         self._queue.append(waiter)
         waiter.tell(len(self._queue))
         try:
@@ -107,7 +133,10 @@ class Gate:
 class _Waiter:
     """One that waits; `tell` passes on only what is new."""
 
-    def __init__(self, admitted: asyncio.Future[None], tell_position: TellPosition, alone: bool) -> None:
+    def __init__(
+        self, holder: Holder, admitted: asyncio.Future[None], tell_position: TellPosition, alone: bool
+    ) -> None:
+        self.holder = holder
         self.admitted = admitted
         self.alone = alone
         self._tell_position = tell_position

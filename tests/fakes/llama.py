@@ -19,6 +19,7 @@ from service.core.completion_events import (
 )
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
+from service.core.slot_state import SlotState
 from service.ports import ServerFacts
 from tests.fakes.strict_prompt import MalformedPrompt, check_prompt
 
@@ -138,6 +139,11 @@ class ScriptedLlama:
         if self.away is not None:
             raise self.away
         return self.server
+
+    async def slots(self) -> Sequence[SlotState]:
+        if self.away is not None:
+            raise self.away
+        return [SlotState(id=number, processing=number < self.in_flight) for number in range(self.server.slots)]
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         self.counts += 1

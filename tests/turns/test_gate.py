@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.turns.gate import Gate
+from service.core.ids import SessionId, TurnId
+from service.turns.gate import Gate, Holder
 
 pytestmark = pytest.mark.rules("L9")
+
+HOLDER = Holder(session=SessionId("ses_1"), turn=TurnId("trn_1"), step=1)
 
 
 class Guest:
@@ -23,7 +26,7 @@ class Guest:
         self.task = asyncio.create_task(self._visit(gate))
 
     async def _visit(self, gate: Gate) -> None:
-        async with gate.permit(self.positions.append):
+        async with gate.permit(HOLDER, self.positions.append):
             self.inside.set()
             await self.may_leave.wait()
 
@@ -54,7 +57,7 @@ async def test_who_comes_first_is_served_first_and_hears_its_position_as_it_chan
         await guest.inside.wait()
         await guest.leave()
     assert [guest.positions for guest in guests] == [[], [1], [2, 1], [3, 2, 1]]
-    assert (gate.in_use, gate.waiting) == (0, 0)
+    assert (gate.in_use, gate.waiting, gate.holders, gate.queued) == (0, 0, (), ())
 
 
 @pytest.mark.anyio

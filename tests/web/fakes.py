@@ -24,6 +24,7 @@ from service.ports import StoredRecord
 from service.turns.events import Event
 from service.turns.readiness import Check
 from service.turns.requests import SessionAsked, TurnAsked
+from service.turns.server_view import ServerNow
 from service.turns.tool_catalog import ToolListing
 
 SESSION = SessionId("ses_1")
@@ -264,12 +265,25 @@ class FakeReadiness:
 
 
 @dataclass
+class FakeServerView:
+    shown: ServerNow = field(
+        default_factory=lambda: ServerNow(
+            slots=(), message="away", permits=1, running=(), queued=(), template=None, words=()
+        )
+    )
+
+    async def now(self) -> ServerNow:
+        return self.shown
+
+
+@dataclass
 class FakeApplication:
     """All of it; `build` is what `create_app` takes in place of bootstrap's."""
 
     sessions: FakeSessions = field(default_factory=FakeSessions)
     tools: FakeTools = field(default_factory=FakeTools)
     readiness: FakeReadiness = field(default_factory=FakeReadiness)
+    server: FakeServerView = field(default_factory=FakeServerView)
     agents: AgentProfiles = field(default_factory=AgentProfiles)
 
     def build(self, settings: Settings) -> AbstractAsyncContextManager[Application]:

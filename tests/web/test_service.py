@@ -7,10 +7,14 @@ import pytest
 
 from service import __version__
 from service.core.agents import AgentProfile, AgentProfiles
+from service.core.baseline import TemplateProfile
 from service.core.labels import DataClass
+from service.core.slot_state import SlotState
 from service.core.tool_port import LeftOutTool, ToolSpec
+from service.turns.gate import Holder
 from service.turns.readiness import Check
-from tests.web.fakes import FakeApplication, FakeFollower, FakeSessions, stored
+from service.turns.server_view import ServerNow
+from tests.web.fakes import SESSION, TURN, FakeApplication, FakeFollower, FakeSessions, stored
 from tests.web.serving import Served
 
 pytestmark = pytest.mark.anyio
@@ -123,6 +127,7 @@ READS = [
     "/sessions/ses_1/events",
     "/tools",
     "/agents",
+    "/slots",
     "/livez",
     "/healthz",
     "/readyz",
@@ -165,3 +170,42 @@ async def test_head_of_an_export_reads_one_page(service: Served, sessions: FakeS
 
     assert response.status_code == 200
     assert len(sessions.reads) == 1
+
+
+@pytest.mark.rules("L10", "L9")
+async def test_slots_are_listed_with_those_who_run_and_wait_and_the_template_in_words(
+    http: httpx.AsyncClient, application: FakeApplication
+) -> None:
+    holder = Holder(session=SESSION, turn=TURN, step=2)
+    application.server.shown = ServerNow(
+        slots=(SlotState(id=0, processing=True, context_tokens=2048, decoded=7),),
+        message=None,
+        permits=2,
+        running=(holder,),
+        queued=(holder,),
+        template=TemplateProfile(hash="h", tools=True, parallel=False),
+        words=("One call at a time.",),
+    )
+
+    shown = (await http.get("/slots")).json()
+
+    told = {"session": SESSION, "turn": TURN, "step": 2}
+    assert shown["items"] == [
+        {
+            "id": 0,
+            "processing": True,
+            "context_tokens": 2048,
+            "prompt_tokens": None,
+            "prompt_processed": None,
+            "prompt_cached": None,
+            "decoded": 7,
+        }
+    ]
+    assert (shown["running"], shown["queued"], shown["permits"]) == ([told], [told], 2)
+    assert (shown["words"], shown["template"]["parallel"], shown["message"]) == (["One call at a time."], False, None)
+
+
+@pytest.mark.rules("L10")
+async def test_a_server_that_is_away_is_shown_with_the_reason(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/slots")
+    assert (answer.status_code, answer.json()["items"], answer.json()["message"]) == (200, [], "away")

@@ -24,7 +24,13 @@ async def served_house(house: House) -> AsyncGenerator[Served]:
     @asynccontextmanager
     async def build(_: Settings) -> AsyncGenerator[Application]:
         turns = house.turns
-        yield Application(sessions=turns.sessions, tools=turns.tools, readiness=turns.readiness, agents=AgentProfiles())
+        yield Application(
+            sessions=turns.sessions,
+            tools=turns.tools,
+            readiness=turns.readiness,
+            server=turns.server_view,
+            agents=AgentProfiles(),
+        )
 
     async with served_by(build) as service:
         yield service

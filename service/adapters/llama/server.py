@@ -26,6 +26,7 @@ from service.core.errors import ErrorKind, ModelFailure
 from service.core.head_wait import HeadWait
 from service.core.json_types import JsonObject
 from service.core.server_error import failure_of_status, token_count
+from service.core.slot_state import SlotState
 from service.core.stream_patience import StreamPatience
 from service.ports import ServerFacts
 
@@ -74,8 +75,8 @@ class LlamaHttp:
         self._max_error_body = max_error_body
         self._address = str(client.base_url).rstrip("/")
         self._templates = Templates(self._ask)
-        slots = Slots(client, model=model, answer_ms=self._times.poll_ms)
-        self._poller = SlotsPoller(slots.look, poll_ms=self._times.poll_ms)
+        self._slots = Slots(client, model=model, answer_ms=self._times.poll_ms)
+        self._poller = SlotsPoller(self._slots.look, poll_ms=self._times.poll_ms)
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         """Ask for one completion; see the port."""
@@ -119,6 +120,10 @@ class LlamaHttp:
         """Have the server end a thought; see the port."""
         answer = await self._ask("POST", _CONTROL, {"id": completion_id, "action": "reasoning_end"})
         return answer.get("success") is True
+
+    async def slots(self) -> Sequence[SlotState]:
+        """Ask `/slots`; see the port."""
+        return await self._slots.states()
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         """Count the prompt's tokens; see the port."""

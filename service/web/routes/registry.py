@@ -1,4 +1,4 @@
-"""What there is to work with: the port's tools and the agent profiles."""
+"""What there is to work with: the port's tools, the agent profiles, the model server's slots."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from service.core.errors import ProblemCode
 from service.web.contract import refusals
 from service.web.deps import ApplicationDep, only_query
 from service.web.schemas.listings import AgentList, LeftOutAnswer, ToolAnswer, ToolList
+from service.web.schemas.server import SlotList
 from service.web.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["registry"], route_class=StrictJsonRoute)
@@ -27,3 +28,9 @@ async def list_tools(app: ApplicationDep) -> ToolList:
 async def list_agents(app: ApplicationDep) -> AgentList:
     """List the agent profiles."""
     return AgentList.of(app.agents)
+
+
+@router.get("/slots", dependencies=[only_query()], responses=refusals())
+async def list_slots(app: ApplicationDep) -> SlotList:
+    """List llama-server's slots, who runs in them and who waits, and its chat template in words."""
+    return SlotList.of(await app.server.now())
