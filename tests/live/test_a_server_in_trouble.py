@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -131,7 +131,9 @@ async def test_of_two_turns_on_one_slot_the_second_is_queued_and_then_runs(
 
 
 @pytest.mark.rules("L8", "T13")
-async def test_a_cancel_in_generation_frees_the_slot_soon(client: Client, troubled: TroubledServer) -> None:
+async def test_a_cancel_in_generation_frees_the_slot_soon(
+    client: Client, troubled: TroubledServer, record_property: Callable[[str, object], None]
+) -> None:
     troubled.start()
     session = await client.session()
     async with aclosing(client.frames(session, STORY)) as frames:
@@ -140,13 +142,13 @@ async def test_a_cancel_in_generation_frees_the_slot_soon(client: Client, troubl
         ended = await rest(frames)
         took_ms = await idle(client.http, troubled.url)
 
-    print(f"cancelled in generation: the slot was free after {took_ms:.0f} ms")  # noqa: T201
+    record_property("slot_free_after_ms", round(took_ms))
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
 
 
 @pytest.mark.rules("L8", "T13")
 async def test_a_cancel_in_prefill_frees_the_slot_after_the_batch_in_hand(
-    client: Client, troubled: TroubledServer
+    client: Client, troubled: TroubledServer, record_property: Callable[[str, object], None]
 ) -> None:
     troubled.start()
     session = await client.session()
@@ -157,7 +159,7 @@ async def test_a_cancel_in_prefill_frees_the_slot_after_the_batch_in_hand(
         ended = await rest(frames)
         took_ms = await idle(client.http, troubled.url)
 
-    print(f"cancelled in prefill: the slot was free after {took_ms:.0f} ms")  # noqa: T201
+    record_property("slot_free_after_ms", round(took_ms))
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
     assert named(ended, "assistant") == []
 
