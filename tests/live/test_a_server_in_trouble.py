@@ -132,7 +132,7 @@ async def test_of_two_turns_on_one_slot_the_second_is_queued_and_then_runs(
 
 @pytest.mark.rules("L8", "T13")
 async def test_a_cancel_in_generation_frees_the_slot_soon(
-    client: Client, troubled: TroubledServer, record_property: Callable[[str, object], None]
+    client: Client, troubled: TroubledServer, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     troubled.start()
     session = await client.session()
@@ -142,13 +142,13 @@ async def test_a_cancel_in_generation_frees_the_slot_soon(
         ended = await rest(frames)
         took_ms = await idle(client.http, troubled.url)
 
-    record_property("slot_free_after_ms", round(took_ms))
+    record_testsuite_property("slot_free_after_a_cancel_in_generation_ms", round(took_ms))
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
 
 
 @pytest.mark.rules("L8", "T13")
 async def test_a_cancel_in_prefill_frees_the_slot_after_the_batch_in_hand(
-    client: Client, troubled: TroubledServer, record_property: Callable[[str, object], None]
+    client: Client, troubled: TroubledServer, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     troubled.start()
     session = await client.session()
@@ -159,7 +159,7 @@ async def test_a_cancel_in_prefill_frees_the_slot_after_the_batch_in_hand(
         ended = await rest(frames)
         took_ms = await idle(client.http, troubled.url)
 
-    record_property("slot_free_after_ms", round(took_ms))
+    record_testsuite_property("slot_free_after_a_cancel_in_prefill_ms", round(took_ms))
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
     assert named(ended, "assistant") == []
 
