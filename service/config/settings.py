@@ -101,11 +101,7 @@ class Settings(BaseSettings):
     allowed_origins: list[str] = Field(default=[], description="Origins of pages that may call this service (K1).")
 
     tool_iterations: int = Field(8, ge=0, le=1000, description="Batches of tool calls in a turn (T5).")
-    repeat_detection: bool = Field(True, description="Whether repeated calls are stopped (T7).")
-    denied_repeats: int = Field(2, ge=1, le=100, description="Steps that repeat a denied call (A4).")
     thinking_tokens: int = Field(8192, ge=0, description="Tokens of thought in a turn (L6).")
-    tool_result_cap: int = Field(16 * KIB, ge=256, description="Bytes of UTF-8 of one tool result (T9).")
-    turn_time_s: SecondsOrNone = Field(0, description="Seconds that a turn may take; 0 means no bound (T12).")
     max_tokens: int = Field(4096, ge=1, description="Tokens of one answer, thought not counted (C0).")
     tool_concurrency: int = Field(4, ge=1, le=256, description="Calls of one batch that run at the same time (T8).")
 
@@ -145,11 +141,7 @@ class Settings(BaseSettings):
         """Give the bounds of a turn that no request may exceed."""
         return Limits(
             tool_iterations=self.tool_iterations,
-            repeat_detection=self.repeat_detection,
-            denied_repeats=self.denied_repeats,
             thinking_tokens=self.thinking_tokens,
-            tool_result_cap=self.tool_result_cap,
-            turn_time_s=self.turn_time_s,
             max_tokens=self.max_tokens,
         )
 

@@ -67,14 +67,10 @@ class Sampling(StrictModel):
 
 
 class LowerLimits(StrictModel):
-    """Bounds of a turn; they may lower what the settings allow."""
+    """Bounds of a turn; they may lower what the settings allow. Those that are not kept yet are not taken either."""
 
     tool_iterations: Annotated[int, Field(ge=0), Whole] | None = None
-    repeat_detection: bool | None = None
-    denied_repeats: Annotated[int, Field(ge=1), Whole] | None = None
     thinking_tokens: Annotated[int, Field(ge=0), Whole] | None = None
-    tool_result_cap: Annotated[int, Field(ge=256, description="Bytes of UTF-8."), Whole] | None = None
-    turn_time_s: Annotated[int, Field(ge=0, description="Seconds; 0 means no bound."), Whole] | None = None
     max_tokens: Annotated[int, Field(ge=1), Whole] | None = None
 
 

@@ -172,6 +172,8 @@ def _tell(live: LiveSession, text: StepText, delta: CompletionDelta) -> None:
             time_ms=delta.time_ms,
         )
         live.feed.publish_signal(text.turn, progress)
+    elif isinstance(delta, Begun):
+        live.feed.forget_signal(Waiting)
     elif isinstance(delta, StillWaiting):
         live.feed.publish_signal(text.turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
 

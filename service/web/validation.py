@@ -15,7 +15,17 @@ MAX_TOLD = 10
 MAX_NAME_CHARACTERS = 100
 
 # Words of the API whose meaning comes with a later version: refused, never accepted and ignored.
-PLANNED = frozenset({"fork", "on_disconnect", "Idempotency-Key"})
+PLANNED = frozenset(
+    {
+        "fork",
+        "on_disconnect",
+        "Idempotency-Key",
+        "denied_repeats",
+        "repeat_detection",
+        "tool_result_cap",
+        "turn_time_s",
+    }
+)
 
 _MESSAGES = {
     "missing": "is required",

@@ -82,7 +82,7 @@ def test_addresses_of_this_machine_may_be_listened_on(host: str) -> None:
 @pytest.mark.rules("T12")
 def test_the_limits_of_the_settings_are_the_limits_of_a_turn() -> None:
     assert load_settings().limits() == Limits()
-    assert load_settings(max_tokens=7, repeat_detection=False).limits() == Limits(max_tokens=7, repeat_detection=False)
+    assert load_settings(max_tokens=7, tool_iterations=3).limits() == Limits(max_tokens=7, tool_iterations=3)
 
 
 @pytest.mark.rules("K5")

@@ -46,7 +46,7 @@ async def test_a_session_is_asked_for_in_full(http: httpx.AsyncClient, sessions:
         "title": "Rain",
         "metadata": {"ticket": "7"},
         "sampling": {"temperature": 0, "top_k": 1, "stop": ["a", "b"], "seed": 7},
-        "limits": {"tool_iterations": 1, "repeat_detection": True},
+        "limits": {"tool_iterations": 1, "max_tokens": 5},
         "thinking": "off",
         "compaction": "off",
     }
@@ -62,7 +62,7 @@ async def test_a_session_is_asked_for_in_full(http: httpx.AsyncClient, sessions:
             title="Rain",
             metadata={"ticket": "7"},
             sampling={"temperature": 0.0, "top_k": 1, "stop": ["a", "b"], "seed": 7},
-            limits={"tool_iterations": 1, "repeat_detection": True},
+            limits={"tool_iterations": 1, "max_tokens": 5},
             thinking=Thinking.OFF,
             compaction=Compaction.OFF,
         )
@@ -133,9 +133,7 @@ async def test_null_is_the_same_as_left_out(http: httpx.AsyncClient, sessions: F
         ("limits.tool_iterations", True),
         ("limits.tool_iterations", -1),
         ("limits.max_tokens", 0),
-        ("limits.repeat_detection", 1),
-        ("limits.turn_time_s", -1),
-        ("limits.tool_result_cap", 255),
+        ("limits.thinking_tokens", -1),
         ("limits.tokens", 5),
         ("limits", []),
         ("response_format", "json"),
@@ -255,6 +253,10 @@ async def test_another_way_with_a_busy_session_is_refused_and_not_ignored(
     [
         ({"fork": {"session": "ses_1", "before": "trn_1"}}, {"fork": "is not available in this version"}),
         ({"tools": {"mode": "discover"}}, {"tools.mode": "discover is not available in this version"}),
+        *[
+            ({"limits": {limit: 1}}, {f"limits.{limit}": "is not available in this version"})
+            for limit in ("denied_repeats", "repeat_detection", "tool_result_cap", "turn_time_s")
+        ],
     ],
 )
 async def test_what_comes_later_is_refused_and_not_ignored(
