@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import aclosing
 
 import httpx
 import pytest
 
+from service.adapters.llama import LlamaHttp, build_llama_client
+from service.core.completion_events import Begun, Completion, ReasoningText
+from service.core.completion_request import CompletionRequest
 from service.core.json_types import JsonObject
 from tests.live.client import Client, named, text_of
 
@@ -177,3 +181,28 @@ async def test_text_that_breaks_the_servers_parser_fails_the_turn_in_words_and_n
     assert (end["outcome"], end["error"]["kind"]) == ("failed", "upstream_error")
     assert "peg-native" in end["error"]["message"]
     assert named(after, "turn_finished")[0]["outcome"] == "answered"
+
+
+@pytest.mark.rules("L6")
+async def test_a_running_thought_is_ended_through_the_servers_control_endpoint(thinking_llama: str) -> None:
+    request = CompletionRequest(
+        messages=({"role": "user", "content": "Write a long essay about the sea."},), max_tokens=120, sampling=STEADY
+    )
+    known: list[bool] = []
+    async with build_llama_client(thinking_llama) as connection:
+        llama = LlamaHttp(connection)
+        completion_id, done = "", None
+        async with aclosing(llama.stream(request)) as stream:
+            async for item in stream:
+                if isinstance(item, Completion):
+                    done = item
+                    break
+                completion_id = next((d.completion_id for d in item if isinstance(d, Begun)), completion_id)
+                if not known and any(isinstance(delta, ReasoningText) for delta in item):
+                    known.append(await llama.end_thought(completion_id))
+        unknown = await llama.end_thought("chatcmpl-nobody")
+
+    assert (known, unknown) == ([True], False)
+    assert done is not None
+    assert done.content.strip() != ""
+    assert done.usage.reasoning_tokens < 60
