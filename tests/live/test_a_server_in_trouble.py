@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
 from pathlib import Path
@@ -16,6 +15,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ContextFull
 from service.core.json_types import JsonObject
 from tests.live.client import Client, Frame, named
+from tests.live.idle_slots import until_idle
 from tests.live.processes import DEMO, service
 from tests.live.troubled_server import TroubledServer
 
@@ -51,17 +51,6 @@ async def until(frames: AsyncGenerator[Frame], event: str) -> list[Frame]:
 
 async def rest(frames: AsyncGenerator[Frame]) -> list[Frame]:
     return [frame async for frame in frames]
-
-
-async def idle(http: httpx.AsyncClient, url: str) -> float:
-    """Ask until no slot works, a bounded number of times; give the time that it took, in milliseconds."""
-    begun = time.monotonic()
-    for _ in range(500):
-        slots = (await http.get(f"{url}/slots")).json()
-        if not any(slot["is_processing"] for slot in slots):
-            return (time.monotonic() - begun) * 1000
-        await asyncio.sleep(0)
-    pytest.fail("a slot works on for a turn that was left")
 
 
 @pytest.mark.rules("L7", "H2")
@@ -140,9 +129,9 @@ async def test_a_cancel_in_generation_frees_the_slot_soon(
         seen = await until(frames, "content")
         await client.post(f"/sessions/{session}/turns/{seen[-1].data['turn']}/cancel", {})
         ended = await rest(frames)
-        took_ms = await idle(client.http, troubled.url)
+        took_ms = await until_idle(client.http, troubled.url)
 
-    record_testsuite_property("slot_free_after_a_cancel_in_generation_ms", round(took_ms))
+    record_testsuite_property("slot_free_after_a_cancel_in_generation_ms", took_ms)
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
 
 
@@ -157,9 +146,9 @@ async def test_a_cancel_in_prefill_frees_the_slot_after_the_batch_in_hand(
         seen = await until(frames, "progress")
         await client.post(f"/sessions/{session}/turns/{seen[-1].data['turn']}/cancel", {})
         ended = await rest(frames)
-        took_ms = await idle(client.http, troubled.url)
+        took_ms = await until_idle(client.http, troubled.url)
 
-    record_testsuite_property("slot_free_after_a_cancel_in_prefill_ms", round(took_ms))
+    record_testsuite_property("slot_free_after_a_cancel_in_prefill_ms", took_ms)
     assert named(ended, "turn_finished")[0]["outcome"] == "cancelled"
     assert named(ended, "assistant") == []
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import aclosing
 
-import httpx
 import pytest
 
 from service.adapters.llama import LlamaHttp, build_llama_client
@@ -14,6 +12,7 @@ from service.core.completion_events import Begun, Completion, ReasoningText
 from service.core.completion_request import CompletionRequest
 from service.core.json_types import JsonObject
 from tests.live.client import Client, named, text_of
+from tests.live.idle_slots import until_idle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.live]
 
@@ -127,16 +126,6 @@ async def test_a_cancel_in_generation_frees_the_slot(demo: Client, demo_llama: s
 
     assert (cancelled["outcome"], bool(cancelled["content"])) == ("cancelled", True)
     await until_idle(demo.http, demo_llama)
-
-
-async def until_idle(http: httpx.AsyncClient, llama_url: str) -> None:
-    """Ask the server for its slots until none works, a bounded number of times."""
-    for _ in range(200):
-        slots = (await http.get(f"{llama_url}/slots")).json()
-        if not any(slot["is_processing"] for slot in slots):
-            return
-        await asyncio.sleep(0)
-    pytest.fail("a slot still works for a turn that was cancelled")
 
 
 @pytest.mark.rules("G1", "D2")
