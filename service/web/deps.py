@@ -1,7 +1,8 @@
 """What routes are given: the application, who asks, and all that can be refused before an answer begins (H2).
 
 An error that is raised after a stream has begun can't be told as a status, so everything is looked up and checked
-here or in the route, never in a stream.
+here or in the route, never in a stream. All of them are async, though none awaits: the framework runs plain functions
+in threads, one after another, which costs more than everything else in a request.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ PAGE_DEFAULT = 50
 PAGE_MAX = 200
 
 
-def application(request: Request) -> Application:
+async def application(request: Request) -> Application:
     """Give what the lifespan built."""
     return cast(Application, request.state.application)
 
 
-def settings(request: Request) -> Settings:
+async def settings(request: Request) -> Settings:
     """Give the settings in force."""
     return cast(Settings, request.app.state.settings)
 
 
-def owner() -> OwnerId:
+async def owner() -> OwnerId:
     """Say who asks: without API keys there is one owner."""
     return LOCAL_OWNER
 
@@ -43,7 +44,7 @@ def owner() -> OwnerId:
 def only_query(*names: str) -> Any:
     """Make a dependency that refuses query parameters other than these."""
 
-    def check(request: Request) -> None:
+    async def check(request: Request) -> None:
         for name in request.query_params:
             if name not in names:
                 raise refused_field("query", name, unknown_detail(name))
@@ -51,7 +52,7 @@ def only_query(*names: str) -> Any:
     return Depends(check)
 
 
-def _no_idempotency_key(request: Request) -> None:
+async def _no_idempotency_key(request: Request) -> None:
     # A key that is taken and ignored would let a repeated request do its work twice.
     if "idempotency-key" in request.headers:
         raise refused_field("header", "Idempotency-Key", NOT_AVAILABLE)
@@ -61,7 +62,7 @@ refuse_idempotency_key = Depends(_no_idempotency_key)
 """A dependency of routes that create something (H3)."""
 
 
-def wanted_form(
+async def wanted_form(
     request: Request,
     prefer: Annotated[
         list[str] | None, Header(alias="Prefer", description="`respond-async` answers 202 at once (RFC 7240).")
@@ -78,7 +79,7 @@ def wanted_form(
     return form
 
 
-def accepts_events(request: Request) -> None:
+async def accepts_events(request: Request) -> None:
     """See that the caller takes an event stream.
 
     Raises:
@@ -87,7 +88,7 @@ def accepts_events(request: Request) -> None:
     _wanted(request, EVENT_STREAM)
 
 
-def records_media_type(request: Request) -> str:
+async def records_media_type(request: Request) -> str:
     """Choose between a page of records and the export of all.
 
     Raises:
@@ -107,7 +108,7 @@ def _accept(request: Request) -> str | None:
     return ",".join(request.headers.getlist("accept")) if "accept" in request.headers else None
 
 
-def resume_after(
+async def resume_after(
     after: Annotated[
         str | None, Query(pattern="^[0-9]+$", description="Resume behind this `pos`, as `Last-Event-ID` does.")
     ] = None,
@@ -124,7 +125,7 @@ def resume_after(
     return None if place is None else _place(place)
 
 
-def record_cursor(
+async def record_cursor(
     after: Annotated[str, Query(pattern="^[0-9]+$", description="Records behind this `seq`.")] = "0",
 ) -> int:
     """Read the `seq` to go on behind."""

@@ -1,9 +1,13 @@
 """Health, registry, the front door, and HEAD."""
 
+import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from service import __version__
 from service.core.agents import AgentProfile, AgentProfiles
@@ -14,6 +18,7 @@ from service.core.tool_port import LeftOutTool, ToolSpec
 from service.turns.gate import Holder
 from service.turns.readiness import Check
 from service.turns.server_view import ServerNow
+from service.web.routes import ROUTERS
 from tests.web.fakes import SESSION, TURN, FakeApplication, FakeFollower, FakeSessions, stored
 from tests.web.serving import Served
 
@@ -209,3 +214,21 @@ async def test_slots_are_listed_with_those_who_run_and_wait_and_the_template_in_
 async def test_a_server_that_is_away_is_shown_with_the_reason(http: httpx.AsyncClient) -> None:
     answer = await http.get("/slots")
     assert (answer.status_code, answer.json()["items"], answer.json()["message"]) == (200, [], "away")
+
+
+def test_no_dependency_of_a_route_is_run_in_a_thread() -> None:
+    slow = [
+        f"{route.path}: {dependant.call}"
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for dependant in every_dependant(route.dependant)
+        if dependant.call is not None and not inspect.iscoroutinefunction(dependant.call)
+    ]
+    assert slow == []
+
+
+def every_dependant(dependant: Dependant) -> Iterator[Dependant]:
+    yield dependant
+    for inner in dependant.dependencies:
+        yield from every_dependant(inner)
