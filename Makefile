@@ -10,7 +10,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz format openapi lock clean
+.PHONY: help setup demo test check live fuzz format openapi lock clean docs record
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -50,12 +50,21 @@ check: ## lint, format, types, import contracts, OpenAPI drift, requirements
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/turnkeeper openapi --check openapi/openapi.json
+	$(BIN)/python -m docs.generate --check
 	$(BIN)/pytest tests/architecture
 
 format: ## let ruff mend what it can
 	$(ENV) dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: ## write the pages that are made from the code
+	$(ENV) demo
+	$(BIN)/python -m docs.generate
+
+record: ## record exchanges with a real llama-server anew: make record ARGS="plain --url http://127.0.0.1:8080"
+	$(ENV) test
+	$(BIN)/python -m tests.recordings.record $(ARGS)
 
 openapi: ## write openapi/openapi.json
 	$(ENV) demo

@@ -65,6 +65,7 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             resume_attempts=settings.resume_attempts,
             retry_attempts=settings.retry_attempts,
             load_wait_ms=settings.load_wait_ms,
+            pin_slots=settings.pin_slots,
             poll_ms=settings.poll_ms,
         )
         # Beside the start, which waits for no server: its log says what the model's template can't do (L10).

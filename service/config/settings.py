@@ -106,6 +106,10 @@ class Settings(BaseSettings):
     tool_concurrency: int = Field(4, ge=1, le=256, description="Calls of one batch that run at the same time (T8).")
 
     slots: int | None = Field(None, ge=1, description="Completions in flight; none means llama-server's slots (L9).")
+    pin_slots: bool = Field(
+        False,
+        description="Whether a session keeps to one slot: it then waits for it while others idle (L1).",
+    )
     liveness_ms: Milliseconds = Field(90_000, description="Silence in a stream before it counts as stalled (L4).")
     progress_ms: Milliseconds = Field(600_000, description="Time without token or progress, pings or not (L4).")
     busy_wait_ms: Milliseconds = Field(600_000, description="Wait for the first byte from a busy server (L2).")

@@ -14,7 +14,8 @@ class CompletionRequest:
     """One completion: `messages` and `tools` in the form of P1; `max_tokens` counts thinking as well.
 
     `tools` is empty for a session without tools, and then no tool field is sent at all (P3).
-    `thinking_budget_tokens` is None where the session does not think (L6).
+    `id_slot` is the slot that the server must take, None for any (L1). `thinking_budget_tokens` is None where the
+    session does not think (L6).
     """
 
     messages: tuple[JsonObject, ...]
@@ -27,3 +28,4 @@ class CompletionRequest:
     thinking: Thinking = Thinking.ON
     thinking_budget_tokens: int | None = None
     response_format: JsonObject | None = None
+    id_slot: int | None = None

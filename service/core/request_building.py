@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from zlib import crc32
 
 from service.core.baseline import Baseline, Thinking
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind
+from service.core.ids import SessionId
 from service.core.json_types import JsonObject
 from service.core.records import ToolChoice
 from service.core.toolset import Toolset
@@ -48,6 +50,11 @@ def build_request(
     if ask.retry_of is ErrorKind.THINKING_CAP and thinks:
         return replace(request, thinking_budget_tokens=LEAST_THINKING_BUDGET)
     return request
+
+
+def slot_of(session: SessionId, slots: int) -> int:
+    """Give the slot that a session is pinned to: the same one for its whole life, spread evenly (L1)."""
+    return crc32(session.encode()) % slots
 
 
 def _asked_warmer(request: CompletionRequest, ask: AskModel) -> CompletionRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -18,7 +18,7 @@ from service.core.completion_events import (
 )
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure
-from service.core.request_building import build_request
+from service.core.request_building import build_request, slot_of
 from service.core.retry import Remedy, Shown, rule_for, trouble_of
 from service.core.signals import Progress, Queued, ThinkingCapped, Waiting
 from service.core.thinking_cap import CapMeasure, ThinkingCap
@@ -45,7 +45,15 @@ class Asking:
     """One request to the model, with all the waiting that comes before it."""
 
     def __init__(
-        self, llama: Llama, server: ModelServer, gate: Gate, health: HealthWatch, clock: Clock, *, load_wait_ms: int
+        self,
+        llama: Llama,
+        server: ModelServer,
+        gate: Gate,
+        health: HealthWatch,
+        clock: Clock,
+        *,
+        load_wait_ms: int,
+        pin_slots: bool,
     ) -> None:
         self._llama = llama
         self._server = server
@@ -53,6 +61,7 @@ class Asking:
         self._health = health
         self._clock = clock
         self._load_wait_ms = load_wait_ms
+        self._pin_slots = pin_slots
 
     async def ask(self, live: LiveSession, ask: AskModel) -> Answer:
         """Get one completion; a server that is away is waited for without a permit (L7).
@@ -88,6 +97,8 @@ class Asking:
         facts = await self._server.facts_or_none()
         context_tokens = facts.context_tokens if facts is not None else None
         request = build_request(live.baseline, live.messages, live.toolset, live.state, ask, context_tokens)
+        if self._pin_slots and facts is not None:
+            request = replace(request, id_slot=slot_of(live.id, facts.slots))
         turn, feed = live.state.turn, live.feed
         assert turn is not None  # a step belongs to a turn
         holder = Holder(session=live.id, turn=turn, step=ask.step)

@@ -56,6 +56,7 @@ def assemble(
     resume_attempts: int,
     retry_attempts: int,
     load_wait_ms: int,
+    pin_slots: bool,
     poll_ms: int,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
@@ -64,7 +65,7 @@ def assemble(
     tools = ToolCatalog(port)
     feeds = Feeds()
     health = HealthWatch(llama, clock, poll_ms=poll_ms)
-    asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms)
+    asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms, pin_slots=pin_slots)
     runner = TurnRunner(
         StepRunner(asking, server, clock, ids, retry_attempts=retry_attempts),
         BatchRunner(port or AbsentToolPort(), ids, concurrency=tool_concurrency),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 import respx
 
+from service.adapters.llama.request import completion_body
 from service.core.baseline import Thinking
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ModelFailure
@@ -108,3 +110,10 @@ async def test_a_count_that_is_none_is_a_failure(router: respx.MockRouter, body:
     async with mocked(router) as llama:
         with pytest.raises(ModelFailure, match="without telling input_tokens"):
             await llama.count_tokens(ASK)
+
+
+@pytest.mark.rules("L1")
+def test_a_slot_is_named_only_when_one_is_asked_for() -> None:
+    request = CompletionRequest(messages=(), max_tokens=1)
+    assert "id_slot" not in json.loads(completion_body(request))
+    assert json.loads(completion_body(replace(request, id_slot=0)))["id_slot"] == 0

@@ -20,7 +20,7 @@ INDEX = re.compile(
 
 # Sleeping for 0 only lets other tasks run.
 SLEEP = re.compile(r"(time|asyncio|anyio)\.sleep\((?!0\))")
-PERSONAL_FOLDER = re.compile(r"(?<![\w.])(/root/|/home/\w+/|/Users/\w+/)")
+PERSONAL_FOLDER = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+)/")
 
 
 def modules() -> Iterator[Path]:

@@ -13,13 +13,15 @@ START = datetime(2030, 1, 1, tzinfo=UTC)
 class SteppingClock:
     """Each look at the time of day is a millisecond later than the one before; monotonic time is set by hand.
 
-    Sleeping lets the time pass at once.
+    Sleeping lets the time pass at once, or when `may_wake` is set.
     """
 
     def __init__(self) -> None:
         self._looks = 0
         self.seconds = 1000.0
         self.slept: list[float] = []
+        self.asleep = asyncio.Event()
+        self.may_wake: asyncio.Event | None = None
 
     def now(self) -> datetime:
         self._looks += 1
@@ -29,6 +31,9 @@ class SteppingClock:
         return self.seconds
 
     async def sleep(self, seconds: float) -> None:
+        self.asleep.set()
+        if self.may_wake is not None:
+            await self.may_wake.wait()
         self.slept.append(seconds)
         self.seconds += seconds
         await asyncio.sleep(0)

@@ -29,6 +29,7 @@ class House:
         agents: AgentProfiles | None = None,
         ids: CountingIds | None = None,
         limits: Limits | None = None,
+        pin_slots: bool = False,
     ) -> None:
         self.llama = llama
         self.port = port
@@ -49,6 +50,7 @@ class House:
             resume_attempts=3,
             retry_attempts=2,
             load_wait_ms=300_000,
+            pin_slots=pin_slots,
             poll_ms=2000,
         )
         self.sessions = self.turns.sessions

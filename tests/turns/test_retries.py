@@ -113,20 +113,12 @@ async def test_a_refusal_is_not_tried_again() -> None:
 
 @pytest.mark.rules("L7", "L9")
 async def test_while_a_step_backs_off_others_use_its_permit() -> None:
-    asleep, wake = asyncio.Event(), asyncio.Event()
     llama = ScriptedLlama(Play(at_once=CLOSED), say("Other."), say("Whole."), slots=1)
     house = House(llama)
     first, second = await house.session(), await house.session()
-    sleep = house.clock.sleep
-
-    async def long_sleep(seconds: float) -> None:
-        asleep.set()
-        await wake.wait()
-        await sleep(seconds)
-
-    house.clock.sleep = long_sleep  # type: ignore[method-assign]
+    house.clock.may_wake = wake = asyncio.Event()
     turn = await house.start(first)
-    await asleep.wait()
+    await house.clock.asleep.wait()
 
     assert (await house.run(second)).content == "Other."
     wake.set()

@@ -426,3 +426,20 @@ async def test_options_of_the_turn_are_in_its_first_record() -> None:
     user = (await house.records(session))[1]
     assert isinstance(user, User)
     assert user.options.limits == Limits(max_tokens=7)
+
+
+@pytest.mark.rules("L1")
+@pytest.mark.parametrize("pinned", [False, True])
+async def test_a_slot_is_asked_for_only_when_slots_are_pinned_and_then_always_the_same(pinned: bool) -> None:
+    llama = ScriptedLlama(*(say("Yes.") for _ in range(24)), slots=2)
+    house = House(llama, pin_slots=pinned)
+    asked: list[set[int | None]] = []
+    for _ in range(8):
+        session = await house.session()
+        before = len(llama.requests)
+        for _ in range(3):
+            await house.run(session)
+        asked.append({request.id_slot for request in llama.requests[before:]})
+
+    assert all(len(slots) == 1 for slots in asked)
+    assert set().union(*asked) == ({0, 1} if pinned else {None})

@@ -1,6 +1,7 @@
 """Sessions as resources."""
 
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -23,7 +24,7 @@ USAGE = {
     "completions": 5,
     "tool_calls": 6,
 }
-TEMPLATE = {
+TEMPLATE: dict[str, Any] = {
     "hash": "h",
     "tools": True,
     "parallel": False,
@@ -58,7 +59,7 @@ async def test_a_session_is_shown_with_every_field(http: httpx.AsyncClient, sess
             tools=ToolSelection(hash="secret detail", names=("get_weather",), tokens=90),
             sampling={"temperature": 0.5},
             thinking=Thinking.OFF,
-            template=TemplateProfile(**{**TEMPLATE}),  # type: ignore[arg-type]
+            template=TemplateProfile(**TEMPLATE),
         ),
         status=SessionStatus(
             state=SessionState.RUNNING, running=TURN, queued=(TurnId("trn_2"),), usage=UsageTotals(**USAGE)

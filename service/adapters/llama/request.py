@@ -30,6 +30,8 @@ def completion_body(request: CompletionRequest) -> bytes:
     }
     if request.model is not None:
         body["model"] = request.model
+    if request.id_slot is not None:
+        body["id_slot"] = request.id_slot
     if request.tools:
         body |= {"tools": request.tools, "tool_choice": request.tool_choice.value}
     if request.response_format is not None:
