@@ -74,6 +74,14 @@ class Llama(Protocol):
         """
         ...
 
+    async def render(self, request: CompletionRequest) -> str:
+        """Give the prompt as the server's template makes it (`/apply-template`).
+
+        Raises:
+            ModelFailure: the server is away, or its template refuses the messages.
+        """
+        ...
+
     async def check(self) -> None:
         """Ask `/health`.
 
@@ -101,11 +109,15 @@ class ToolPort(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDraft:
-    """A record that is about to be appended: `body` is its exact JSON with its `seq` inside (S3)."""
+    """A record that is about to be appended: `body` is its exact JSON with its `seq` inside (S3).
+
+    `full` is the whole text, UTF-8, of a tool result that was cut; kept beside the record in the same transaction (T9).
+    """
 
     turn: TurnId | None
     type: str
     body: bytes
+    full: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +208,10 @@ class SessionLog(Protocol):
 
     async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
         """Read the last record of this type and all after it; everything, when there is none."""
+        ...
+
+    async def full_text(self, session: SessionId, seq: int) -> bytes | None:
+        """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         ...
 
     async def last_pos(self) -> int:

@@ -28,6 +28,8 @@ class _Kept:
     updated_at: datetime
     status: SessionStatus
     records: list[StoredRecord] = field(default_factory=list[StoredRecord])
+    full_texts: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    """By `seq`, of results that were cut."""
 
     @property
     def head(self) -> Head:
@@ -98,6 +100,7 @@ class MemoryLog:
     def _extend(self, kept: _Kept, drafts: Sequence[RecordDraft]) -> Sequence[StoredRecord]:
         head = kept.head
         added: list[StoredRecord] = []
+        full_texts: dict[int, bytes] = {}
         for draft in drafts:
             head = Head(seq=head.seq + 1, hash=chain.link(head.hash, draft.body))
             self._last_pos += 1
@@ -112,7 +115,10 @@ class MemoryLog:
                     hash=head.hash,
                 )
             )
+            if draft.full is not None:
+                full_texts[head.seq] = draft.full
         kept.records += added
+        kept.full_texts |= full_texts
         return added
 
     async def read(
@@ -139,6 +145,11 @@ class MemoryLog:
             if records[index].type == record_type:
                 return records[index:]
         return records[:]
+
+    async def full_text(self, session: SessionId, seq: int) -> bytes | None:
+        """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
+        kept = self._sessions.get(session)
+        return None if kept is None else kept.full_texts.get(seq)
 
     def _records(self, session: SessionId) -> list[StoredRecord]:
         kept = self._sessions.get(session)
@@ -184,7 +195,7 @@ class MemoryLog:
         return kept.row()
 
     async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log and its children; False when it was not there (H9)."""
+        """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
         if self._sessions.pop(session, None) is None:
             return False
         children = [child for child, kept in self._sessions.items() if _is_child(kept, session)]

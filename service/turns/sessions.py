@@ -10,7 +10,7 @@ from service.codec import decode_record, encode_record
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import Entry, SessionCreated, User
+from service.core.records import Entry, SessionCreated, ToolResult, User
 from service.core.session_status import SessionStatus
 from service.core.signals import SessionDeleted, ShuttingDown
 from service.core.turn_state import Phase
@@ -192,6 +192,23 @@ class Sessions:
         """Read the log by `seq`."""
         await self._row(session, owner)
         return await self._log.read(session, after_seq=after, limit=limit)
+
+    async def full_text(self, session: SessionId, owner: OwnerId, seq: int) -> str:
+        """Give the whole text of the tool result at this `seq`, whether the model was shown all of it or not (T9).
+
+        Raises:
+            RequestRefused: there is no such record, or it is no tool result.
+        """
+        found = await self.records(session, owner, after=seq - 1, limit=1)
+        if not found or found[0].seq != seq:
+            raise RequestRefused(ProblemCode.NOT_FOUND, f"There is no record {seq} in this session.")
+        record = decode_record(found[0].body).record
+        if not isinstance(record, ToolResult):
+            detail = f"Record {seq} is of type {record.type!r}; only a tool_result has a full text."
+            raise RequestRefused(ProblemCode.NOT_FOUND, detail)
+        kept = await self._log.full_text(session, seq)
+        # Nothing is kept of a result that was not cut, nor of an answer too long to be read to its end.
+        return record.content if kept is None else kept.decode()
 
     async def messages(self, session: SessionId, owner: OwnerId) -> PromptView:
         """Give what the model would be sent now."""

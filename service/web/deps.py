@@ -16,7 +16,7 @@ from service.config import Settings
 from service.config.shapes import NOT_AVAILABLE
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
-from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, AnswerForm, answer_form, preferred
+from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
 from service.web.validation import refused_field, unknown_detail
 
 # The store's integers are 64 bits wide; a larger cursor lies beyond its end in any case.
@@ -88,6 +88,15 @@ async def accepts_events(request: Request) -> None:
     _wanted(request, EVENT_STREAM)
 
 
+async def accepts_plain_text(request: Request) -> None:
+    """See that the caller takes plain text.
+
+    Raises:
+        RequestRefused: not_acceptable.
+    """
+    _wanted(request, PLAIN_TEXT)
+
+
 async def records_media_type(request: Request) -> str:
     """Choose between a page of records and the export of all.
 
@@ -132,6 +141,11 @@ async def record_cursor(
     return _place(after)
 
 
+async def record_seq(seq: Annotated[str, Path(pattern="^[1-9][0-9]*$", description="The record's `seq`.")]) -> int:
+    """Read the `seq` that an address names."""
+    return _place(seq)
+
+
 def _place(digits: str) -> int:
     significant = digits.lstrip("0")
     if len(significant) > len(str(MAX_PLACE)):
@@ -148,6 +162,7 @@ OwnerDep = Annotated[OwnerId, Depends(owner)]
 WantedForm = Annotated[AnswerForm, Depends(wanted_form)]
 ResumeAfter = Annotated[int | None, Depends(resume_after)]
 RecordCursor = Annotated[int, Depends(record_cursor)]
+RecordSeq = Annotated[int, Depends(record_seq)]
 RecordsMediaType = Annotated[str, Depends(records_media_type)]
 SessionPath = Annotated[SessionId, Path(description="The session's id.")]
 TurnPath = Annotated[TurnId, Path(description="The turn's id.")]

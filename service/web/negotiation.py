@@ -10,6 +10,7 @@ from enum import StrEnum
 EVENT_STREAM = "text/event-stream"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+PLAIN_TEXT = "text/plain"
 
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 

@@ -153,6 +153,7 @@ class FakeSessions:
         self.pages: list[tuple[int, SessionId | None]] = []
         self.reads: list[tuple[int, int]] = []
         self.second_read_fails: Exception | None = None
+        self.full_texts: dict[int, str] = {}
 
     def _check(self, session: SessionId, turn: TurnId = TURN) -> None:
         if self.refusal is not None:
@@ -225,6 +226,12 @@ class FakeSessions:
         if self.second_read_fails is not None and len(self.reads) > 1:
             raise self.second_read_fails
         return [record for record in self.log if record.seq > after][:limit]
+
+    async def full_text(self, session: SessionId, owner: OwnerId, seq: int) -> str:
+        self._check(session)
+        if seq not in self.full_texts:
+            raise RequestRefused(ProblemCode.NOT_FOUND, f"there is no result {seq}")
+        return self.full_texts[seq]
 
     async def messages(self, session: SessionId, owner: OwnerId) -> PromptView:
         self._check(session)

@@ -1,6 +1,15 @@
 import pytest
 
-from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, AnswerForm, answer_form, preferred, prefers_async
+from service.web.negotiation import (
+    EVENT_STREAM,
+    JSON,
+    NDJSON,
+    PLAIN_TEXT,
+    AnswerForm,
+    answer_form,
+    preferred,
+    prefers_async,
+)
 
 pytestmark = pytest.mark.rules("H1")
 
@@ -44,6 +53,23 @@ def test_the_first_offer_is_ours_where_the_caller_has_no_wish() -> None:
     assert preferred("application/*", (JSON, NDJSON)) == JSON
     assert preferred("application/x-ndjson, application/json", (JSON, NDJSON)) == JSON
     assert preferred("application/x-ndjson, application/json;q=0.5", (JSON, NDJSON)) == NDJSON
+
+
+@pytest.mark.parametrize(
+    ("accept", "taken"),
+    [
+        (None, True),
+        ("*/*", True),
+        ("text/*", True),
+        ("text/plain; charset=utf-8", True),
+        ("text/html, */*;q=0.1", True),
+        ("text/html", False),
+        ("application/json", False),
+        ("text/plain;q=0, */*", False),
+    ],
+)
+def test_plain_text_is_taken_or_not(accept: str | None, taken: bool) -> None:
+    assert preferred(accept, (PLAIN_TEXT,)) == (PLAIN_TEXT if taken else None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The log of a session: pages and export."""
+"""The log of a session: pages, export, and a result in full."""
 
 import json
 
@@ -13,6 +13,8 @@ pytestmark = pytest.mark.anyio
 
 RECORDS = "/sessions/ses_1/records"
 LINES = {"Accept": "application/x-ndjson"}
+FULL = f"{RECORDS}/7/full"
+WHOLE = "\ufeff<b>a</b>\r\nb\rc\x00\u2028\U0001f9f5\n"
 
 
 @pytest.fixture
@@ -134,3 +136,94 @@ async def test_a_log_in_another_form_is_refused(http: httpx.AsyncClient) -> None
     response = await http.get(RECORDS, headers={"Accept": "text/csv"})
 
     assert (response.status_code, response.json()["code"]) == (406, "not_acceptable")
+
+
+@pytest.fixture
+def whole(sessions: FakeSessions) -> str:
+    sessions.full_texts = {7: WHOLE}
+    return WHOLE
+
+
+@pytest.mark.rules("T9")
+@pytest.mark.parametrize("accept", ["*/*", "text/plain", "text/*;q=0.1, application/json"])
+async def test_a_result_comes_in_full_as_plain_text_that_nobody_keeps_or_guesses_at(
+    service: Served, whole: str, accept: str
+) -> None:
+    response = await service.http.get(FULL, headers={"Accept": accept})
+
+    assert response.status_code == 200
+    assert response.content == whole.encode()
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.headers["content-length"] == str(len(whole.encode()))
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.rules("T9")
+@pytest.mark.parametrize("text", ["", "\u20ac" * (3 * 1024 * 1024)], ids=["empty", "9 MiB"])
+async def test_a_result_of_any_length_comes_whole(service: Served, sessions: FakeSessions, text: str) -> None:
+    sessions.full_texts = {7: text}
+
+    response = await service.http.get(FULL)
+
+    assert (response.status_code, response.content == text.encode()) == (200, True)
+
+
+@pytest.mark.rules("T9", "H1")
+async def test_head_tells_how_long_a_result_is(service: Served, whole: str) -> None:
+    response = await service.http.head(FULL)
+    missing = await service.http.head(f"{RECORDS}/8/full")
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.headers["content-length"] == str(len(whole.encode()))
+    assert missing.status_code == 404
+
+
+@pytest.mark.rules("T9", "H1")
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize("accept", ["application/json", "text/html", "text/plain;q=0, */*"])
+async def test_a_result_in_another_form_is_refused(service: Served, accept: str) -> None:
+    response = await service.http.get(FULL, headers={"Accept": accept})
+
+    assert (response.status_code, response.json()["code"]) == (406, "not_acceptable")
+    assert "text/plain" in response.json()["detail"]
+
+
+@pytest.mark.rules("T9", "H2")
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize("seq", ["0", "-1", "x", "7.0", "7e0", "+7", "07", "%207", "7_0", "\u0667"])
+async def test_a_seq_that_is_no_positive_number_is_refused(service: Served, seq: str) -> None:
+    response = await service.http.get(f"{RECORDS}/{seq}/full")
+
+    assert (response.status_code, response.json()["code"]) == (422, "validation")
+    assert response.json()["errors"][0]["field"] == "seq"
+
+
+@pytest.mark.rules("T9", "H2")
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{RECORDS}/8/full",
+        f"{RECORDS}/9223372036854775808/full",
+        f"{RECORDS}/{'9' * 5000}/full",
+        "/sessions/ses_2/records/7/full",
+        f"{RECORDS}/7",
+    ],
+)
+async def test_a_result_that_is_not_there_is_not_found(service: Served, path: str) -> None:
+    response = await service.http.get(path)
+
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.rules("T9", "H2")
+@pytest.mark.usefixtures("whole")
+async def test_a_result_takes_no_query_and_is_only_read(service: Served) -> None:
+    queried = await service.http.get(f"{FULL}?offset=3")
+    written = await service.http.delete(FULL)
+
+    assert (queried.status_code, queried.json()["code"]) == (422, "validation")
+    assert (written.status_code, written.headers["allow"]) == (405, "GET, HEAD")

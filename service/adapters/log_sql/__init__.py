@@ -1,4 +1,4 @@
-"""The store in a database: sessions, their logs and spec lists through SQLAlchemy Core (S1, S2, S3).
+"""The store in a database: sessions, their logs, full results and spec lists through SQLAlchemy Core (S1, S2, S3).
 
 From the top down:
 

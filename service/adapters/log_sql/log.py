@@ -111,6 +111,10 @@ class SqlLog:
         """Read the last record of this type and all after it; everything, when there is none."""
         return await self._reader.run(lambda connection: queries.read_from_last(connection, session, record_type))
 
+    async def full_text(self, session: SessionId, seq: int) -> bytes | None:
+        """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
+        return await self._reader.run(lambda connection: queries.full_text(connection, session, seq))
+
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
         return await self._reader.run(queries.last_pos)
@@ -138,7 +142,7 @@ class SqlLog:
         return await self._writer.submit(lambda group: group.update(session, title=title, metadata=metadata, now=now))
 
     async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log and its children; False when it was not there (H9)."""
+        """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
         return await self._writer.submit(lambda group: group.delete(session))
 
     async def put_specs(self, specs_hash: str, specs: bytes) -> None:

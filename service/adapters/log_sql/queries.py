@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, func, select
 
 from service.adapters.log_sql.rows import session_row
-from service.adapters.log_sql.tables import BUSY, records, sessions, specs, store
+from service.adapters.log_sql.tables import BUSY, full_results, records, sessions, specs, store
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.ports import SessionRow, StoredRecord
 
@@ -34,6 +34,9 @@ _LAST_OF_TYPE = (
     .scalar_subquery()
 )
 _FROM_LAST = _RECORDS.where(records.c.seq >= func.coalesce(_LAST_OF_TYPE, 1)).order_by(records.c.seq)
+_FULL_TEXT = (
+    select(full_results.c.body).join(records).where(records.c.session_key == _KEY, records.c.seq == bindparam("seq"))
+)
 _SESSIONS = select(sessions, records.c.body).join(
     records, (records.c.session_key == sessions.c.key) & (records.c.seq == 1)
 )
@@ -74,6 +77,11 @@ def _records(
         StoredRecord(session=session, turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
         for turn, record_type, seq, pos, body, hash_ in rows
     ]
+
+
+def full_text(connection: Connection, session: SessionId, seq: int) -> bytes | None:
+    """Read the whole text of a result that was cut."""
+    return connection.execute(_FULL_TEXT, {"session": session, "seq": seq}).scalar_one_or_none()
 
 
 def last_pos(connection: Connection) -> int:

@@ -73,6 +73,14 @@ records = Table(
     Index("ix_records_session_key_type_seq", "session_key", "type", "seq"),
 )
 
+full_results = Table(
+    "full_results",
+    metadata,
+    Column("pos", Key, ForeignKey("records.pos", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""The whole texts of results that were cut, apart from the records, so that no page of a log reads over them."""
+
 specs = Table(
     "specs",
     metadata,

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Dialect, bindparam, delete, exists, insert, l
 from service.adapters.log_sql import queries
 from service.adapters.log_sql.prepared import Prepared
 from service.adapters.log_sql.rows import Row, dump_metadata, new_session_row, progress_row
-from service.adapters.log_sql.tables import records, sessions, specs, store
+from service.adapters.log_sql.tables import full_results, records, sessions, specs, store
 from service.codec import format_time
 from service.core import chain
 from service.core.chain import Head
@@ -40,6 +40,7 @@ class HotStatements:
     def __init__(self, dialect: Dialect) -> None:
         self.head = Prepared(_HEAD, dialect)
         self.records = Prepared(insert(records), dialect)
+        self.full_results = Prepared(insert(full_results), dialect)
         self.progress = Prepared(_PROGRESS, dialect)
 
 
@@ -62,6 +63,7 @@ class GroupTransaction:
         self.last_pos = known.last_pos
         self.heads: dict[SessionId, tuple[int, Head]] = {}
         self._records: list[Row] = []
+        self._full_results: list[Row] = []
         self._progress: dict[int, Row] = {}
 
     def create(
@@ -133,6 +135,8 @@ class GroupTransaction:
                     hash=last_hash,
                 )
             )
+            if draft.full is not None:
+                self._full_results.append({"pos": self.last_pos, "body": draft.full})
         self._records += [_record_row(key, stored) for stored in added]
         head = Head(seq=seq, hash=last_hash)
         self._progress[key] = {"of": key, **progress_row(status, head, now)}
@@ -143,9 +147,12 @@ class GroupTransaction:
         """Send the gathered appends to the database."""
         if self._records:
             self._statements.records.run(self._connection, self._records)
+        # Behind the records, which they name.
+        if self._full_results:
+            self._statements.full_results.run(self._connection, self._full_results)
         if self._progress:
             self._statements.progress.run(self._connection, list(self._progress.values()))
-        self._records, self._progress = [], {}
+        self._records, self._full_results, self._progress = [], [], {}
 
     def update(
         self, session: SessionId, *, title: str | None, metadata: JsonObject | None, now: datetime
@@ -161,7 +168,7 @@ class GroupTransaction:
         return queries.session(self._connection, session)
 
     def delete(self, session: SessionId) -> bool:
-        """Remove a session; its records and children go with it by their foreign keys."""
+        """Remove a session; its records, their full results and its children go with it by their foreign keys."""
         self.flush()
         removed = self._connection.execute(delete(sessions).where(sessions.c.id == session)).rowcount > 0
         if removed:

@@ -1,12 +1,12 @@
-"""The log of a session: page by page as JSON, or exported whole as one JSON object a line."""
+"""The log of a session: page by page as JSON, or exported whole as one JSON object a line; a cut result in full."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from service.bootstrap import Application
 from service.codec import encode_stored
@@ -20,8 +20,10 @@ from service.web.deps import (
     ApplicationDep,
     OwnerDep,
     RecordCursor,
+    RecordSeq,
     RecordsMediaType,
     SessionPath,
+    accepts_plain_text,
     only_query,
 )
 from service.web.negotiation import JSON, NDJSON
@@ -70,6 +72,20 @@ async def list_records(
     if request.method == "HEAD" or limit is not None:
         return Response(_lines(first), headers=headers, media_type=NDJSON)
     return StreamingResponse(_export(app, session, owner, first), headers=headers, media_type=NDJSON)
+
+
+@router.get(
+    "/sessions/{session}/records/{seq}/full",
+    dependencies=[only_query(), Depends(accepts_plain_text)],
+    response_class=PlainTextResponse,
+    responses={
+        200: {"description": "The whole text, also of a result of which the model was shown a part."},
+        **refusals(ProblemCode.NOT_FOUND, ProblemCode.NOT_ACCEPTABLE),
+    },
+)
+async def get_full_result(session: SessionPath, seq: RecordSeq, app: ApplicationDep, owner: OwnerDep) -> Response:
+    """Show a tool's result in full."""
+    return PlainTextResponse(await app.sessions.full_text(session, owner, seq))
 
 
 def _page(records: Sequence[StoredRecord], size: int) -> bytes:

@@ -53,8 +53,10 @@ def new_session(
     )
 
 
-def draft(body: bytes = b"{}", *, record_type: str = "user", turn: TurnId | None = TURN) -> RecordDraft:
-    return RecordDraft(turn=turn, type=record_type, body=body)
+def draft(
+    body: bytes = b"{}", *, record_type: str = "user", turn: TurnId | None = TURN, full: bytes | None = None
+) -> RecordDraft:
+    return RecordDraft(turn=turn, type=record_type, body=body, full=full)
 
 
 def drafts(*record_types: str, turn: TurnId | None = TURN) -> Sequence[RecordDraft]:

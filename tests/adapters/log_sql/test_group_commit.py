@@ -1,13 +1,13 @@
 """S2: many appends share a commit, and none is answered before it."""
 
 import asyncio
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Coroutine, Generator
 
 import pytest
 
 from service.adapters.log_sql import open_sql_log
 from service.core.errors import SequenceConflict, StoreFailure
-from service.ports import SessionLog, StoredRecord
+from service.ports import SessionLog
 from tests.adapters.log_contract.sessions_made import EVERY_FIELD, append, draft, make, seqs
 from tests.adapters.log_contract.test_chain import assert_chain_holds
 from tests.adapters.log_sql.commits import BOUND_S, Commits, Fault, commits_watched
@@ -16,7 +16,7 @@ from tests.adapters.log_sql.conftest import Look
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("S2")]
 
 
-Appending = Coroutine[None, None, Sequence[StoredRecord]]
+Writing = Coroutine[None, None, object]
 
 
 @pytest.fixture
@@ -88,12 +88,12 @@ async def test_a_commit_that_fails_fails_its_own_appends_only(log: SessionLog, c
     assert seqs(await append(log, session, 1)) == [2]
 
 
-async def in_one_group(log: SessionLog, commits: Commits, *appends: Appending, faults: list[Fault]) -> list[object]:
-    """Run appends as one group, and give what came of each."""
+async def in_one_group(log: SessionLog, commits: Commits, *writes: Writing, faults: list[Fault]) -> list[object]:
+    """Run writes as one group, and give what came of each."""
     commits.hold()
     before = asyncio.create_task(make(log))
     await reached(commits)
-    group = [asyncio.create_task(each) for each in appends]
+    group = [asyncio.create_task(each) for each in writes]
     await asyncio.sleep(0)
     commits.faults = faults
     commits.begun = 0

@@ -30,6 +30,10 @@ READS: dict[str, tuple[Callable[[SessionLog], Awaitable[Any]], set[str]]] = {
         lambda log: log.read_from_last(SESSION, "turn_finished"),
         {"records session_key=? AND type=?", "records session_key=? AND seq>?"},
     ),
+    "full text": (
+        lambda log: log.full_text(SESSION, 2),
+        {"records session_key=? AND seq=?", "full_results rowid=?"},
+    ),
     "session": (lambda log: log.session(SESSION), {"sessions id=?", "records session_key=? AND seq=?"}),
     "sessions": (
         lambda log: log.sessions(owner=None, limit=5, before=SESSION),

@@ -1,4 +1,4 @@
-"""The first schema: sessions, records with their hash chain, spec lists."""
+"""The first schema: sessions, records with their hash chain, full results, spec lists."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -54,6 +54,13 @@ def upgrade() -> None:
     op.create_index("ix_records_session_key_pos", "records", ["session_key", "pos"])
     op.create_index("ix_records_session_key_turn_seq", "records", ["session_key", "turn", "seq"])
     op.create_index("ix_records_session_key_type_seq", "records", ["session_key", "type", "seq"])
+    op.create_table(
+        "full_results",
+        sa.Column("pos", _KEY, autoincrement=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("pos", name="pk_full_results"),
+        sa.ForeignKeyConstraint(["pos"], ["records.pos"], name="fk_full_results_pos", ondelete="CASCADE"),
+    )
     op.create_table(
         "specs",
         sa.Column("hash", sa.Text),
