@@ -14,10 +14,14 @@ from service.core.server_error import token_count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotState:
-    """One of llama-server's slots; a slot that was never used tells little. All counts are tokens."""
+    """One of llama-server's slots; a slot that was never used tells little. All counts are tokens.
+
+    `task` numbers the tasks of the server since its start, the last one that this slot had.
+    """
 
     id: int
     processing: bool
+    task: int | None = None
     context_tokens: int | None = None
     prompt_tokens: int | None = None
     prompt_processed: int | None = None
@@ -37,6 +41,7 @@ def _read(slot: JsonObject) -> SlotState:
     return SlotState(
         id=slot["id"],
         processing=slot.get("is_processing") is True,
+        task=token_count(slot.get("id_task")),
         context_tokens=token_count(slot.get("n_ctx")),
         prompt_tokens=token_count(slot.get("n_prompt_tokens")),
         prompt_processed=token_count(slot.get("n_prompt_tokens_processed")),

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 MESSAGES = ({"role": "system", "content": "Be kind."}, {"role": "user", "content": "Grüße 😀"})
 ASK = CompletionRequest(messages=MESSAGES, max_tokens=16)
+TOOLS = ({"type": "function", "function": {"name": "weather", "parameters": {}}},)
 TOOL = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
 PLAIN = recorded("plain")
 
@@ -110,6 +111,37 @@ async def test_a_count_that_is_none_is_a_failure(router: respx.MockRouter, body:
     async with mocked(router) as llama:
         with pytest.raises(ModelFailure, match="without telling input_tokens"):
             await llama.count_tokens(ASK)
+
+
+@pytest.mark.rules("P5")
+@pytest.mark.parametrize(
+    ("members", "fields"),
+    [
+        ({}, {}),
+        ({"tools": TOOLS, "sampling": {"seed": 1}, "model": "m"}, {"tools": list(TOOLS)}),
+        (
+            {"thinking": Thinking.OFF},
+            {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"},
+        ),
+    ],
+)
+async def test_a_prompt_is_rendered_from_all_that_the_template_reads(
+    router: respx.MockRouter, members: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    rendering = router.post("/apply-template").respond(200, json={"prompt": "<user>Hi"})
+    async with mocked(router) as llama:
+        assert await llama.render(CompletionRequest(messages=MESSAGES, max_tokens=16, **members)) == "<user>Hi"
+
+    body = {"messages": list(MESSAGES), "parallel_tool_calls": False, **fields}
+    assert json.loads(rendering.calls.last.request.content) == body
+
+
+@pytest.mark.rules("P5")
+async def test_a_rendering_that_is_none_is_a_failure(router: respx.MockRouter) -> None:
+    router.post("/apply-template").respond(200, json={"prompt": 7})
+    async with mocked(router) as llama:
+        with pytest.raises(ModelFailure, match="without telling it"):
+            await llama.render(ASK)
 
 
 @pytest.mark.rules("L1")

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.rules("L10")
 def test_a_slot_in_use_tells_its_tokens() -> None:
     slot = {
         "id": 1,
+        "id_task": 12,
         "n_ctx": 2048,
         "is_processing": True,
         "n_prompt_tokens": 30,
@@ -24,6 +25,7 @@ def test_a_slot_in_use_tells_its_tokens() -> None:
         SlotState(
             id=1,
             processing=True,
+            task=12,
             context_tokens=2048,
             prompt_tokens=30,
             prompt_processed=20,

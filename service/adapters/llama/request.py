@@ -36,11 +36,23 @@ def completion_body(request: CompletionRequest) -> bytes:
         body |= {"tools": request.tools, "tool_choice": request.tool_choice.value}
     if request.response_format is not None:
         body["response_format"] = request.response_format
-    if request.thinking is Thinking.OFF:
-        body |= {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"}
-    elif request.thinking_budget_tokens is not None:
+    if request.thinking is Thinking.ON and request.thinking_budget_tokens is not None:
         body["thinking_budget_tokens"] = request.thinking_budget_tokens
-    return encode(body)
+    return encode(body | _switches(request))
+
+
+def template_body(request: CompletionRequest) -> bytes:
+    """Write the body of `/apply-template`: all that the template reads of a request (P5)."""
+    body: JsonObject = {"messages": request.messages, "parallel_tool_calls": request.parallel_tool_calls}
+    if request.tools:
+        body["tools"] = request.tools
+    return encode(body | _switches(request))
+
+
+def _switches(request: CompletionRequest) -> JsonObject:
+    if request.thinking is Thinking.ON:
+        return {}
+    return {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"}
 
 
 def encode(body: JsonObject) -> bytes:

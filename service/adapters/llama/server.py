@@ -15,7 +15,7 @@ from service.adapters.llama.facts import Templates
 from service.adapters.llama.failures import NETWORK_ERRORS, failure_of_request
 from service.adapters.llama.first_bytes import FirstBytes
 from service.adapters.llama.head import wait_for_head
-from service.adapters.llama.request import completion_body, content, encode
+from service.adapters.llama.request import completion_body, content, encode, template_body
 from service.adapters.llama.slots import Slots
 from service.adapters.llama.slots_poller import SlotsPoller
 from service.adapters.llama.stream_reading import StreamReading
@@ -132,6 +132,14 @@ class LlamaHttp:
         if count is None:
             raise ModelFailure(ErrorKind.PROTOCOL, "llama-server counted tokens without telling input_tokens")
         return count
+
+    async def render(self, request: CompletionRequest) -> str:
+        """Have the server render a prompt; see the port."""
+        answer = await self._ask("POST", "apply-template", template_body(request))
+        prompt = answer.get("prompt")
+        if not isinstance(prompt, str):
+            raise ModelFailure(ErrorKind.PROTOCOL, "llama-server rendered a prompt without telling it")
+        return prompt
 
     async def check(self) -> None:
         """Ask `/health`; see the port."""
