@@ -67,6 +67,8 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             load_wait_ms=settings.load_wait_ms,
             pin_slots=settings.pin_slots,
             poll_ms=settings.poll_ms,
+            cache_slack=settings.cache_slack,
+            discover_above_tokens=settings.discover_above_tokens,
         )
         # Beside the start, which waits for no server: its log says what the model's template can't do (L10).
         learning = asyncio.create_task(turns.server.facts_or_none(), name="learn what llama-server is")

@@ -43,7 +43,7 @@ _LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
     SessionCreated: frozenset({"parent"}),
     Assistant: frozenset({"cut_calls"}),
     StepUsage: frozenset({"discarded", "estimated"}),
-    ToolResult: frozenset({"fence"}),
+    ToolResult: frozenset({"fence", "limit"}),
     TurnFinished: frozenset({"limit", "error"}),
     TurnError: frozenset({"status"}),
     TurnOptions: frozenset({"response_format"}),

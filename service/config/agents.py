@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from service.config.settings import SettingsError
 from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted
 from service.core.agents import AgentProfile, AgentProfiles
-from service.core.baseline import Thinking, ToolMode
+from service.core.baseline import Thinking
 
 
 class _Profile(StrictModel):
@@ -59,7 +59,7 @@ def _profile(name: str, profile: _Profile) -> AgentProfile:
         description=profile.description,
         system=profile.system,
         tool_names=None if tools.names is None else tuple(tools.names),
-        tool_mode=ToolMode.DIRECT if tools.mode == "direct" else None,
+        tool_mode=tools.tool_mode(),
         model=profile.model,
         sampling=_given(profile.sampling),
         limits=_given(profile.limits),

@@ -21,6 +21,7 @@ from pydantic_settings import (
 )
 
 from service.core.baseline import Limits
+from service.core.result_cap import LEAST_CAP
 
 ENV_PREFIX = "TURNKEEPER_"
 CONFIG_FILE = "turnkeeper.toml"
@@ -101,6 +102,20 @@ class Settings(BaseSettings):
     allowed_origins: list[str] = Field(default=[], description="Origins of pages that may call this service (K1).")
 
     tool_iterations: int = Field(8, ge=0, le=1000, description="Batches of tool calls in a turn (T5).")
+    repeat_detection: bool = Field(
+        True, description="Whether a call that was made before in its turn is answered without being run (T7)."
+    )
+    denied_repeats: int = Field(
+        2, ge=1, le=1000, description="Steps of a turn that ask again for what was denied, before it ends (A4)."
+    )
+    tool_result_cap: int = Field(
+        16 * KIB, ge=LEAST_CAP, le=8 * MIB, description="Bytes of a tool result that the model gets (T9)."
+    )
+    turn_time_s: SecondsOrNone = Field(0, description="Seconds that a turn may take; 0 means no bound (T12).")
+    discover_above_tokens: int = Field(
+        4096, ge=0, description="Tokens of tool specs above which a session finds its tools by words (X3)."
+    )
+    cache_slack: int = Field(64, ge=0, description="Tokens that may be missing in the cache without being told (P5).")
     thinking_tokens: int = Field(8192, ge=0, description="Tokens of thought in a turn (L6).")
     max_tokens: int = Field(4096, ge=1, description="Tokens of one answer, thought not counted (C0).")
     tool_concurrency: int = Field(4, ge=1, le=256, description="Calls of one batch that run at the same time (T8).")
@@ -145,6 +160,10 @@ class Settings(BaseSettings):
         """Give the bounds of a turn that no request may exceed."""
         return Limits(
             tool_iterations=self.tool_iterations,
+            repeat_detection=self.repeat_detection,
+            denied_repeats=self.denied_repeats,
+            tool_result_cap=self.tool_result_cap,
+            turn_time_s=self.turn_time_s,
             thinking_tokens=self.thinking_tokens,
             max_tokens=self.max_tokens,
         )

@@ -7,6 +7,9 @@ from typing import Annotated, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from service.core.baseline import ToolMode
+from service.core.result_cap import LEAST_CAP
+
 NOT_AVAILABLE = "is not available in this version"
 STOPS_MAX = 16
 
@@ -67,9 +70,13 @@ class Sampling(StrictModel):
 
 
 class LowerLimits(StrictModel):
-    """Bounds of a turn; they may lower what the settings allow. Those that are not kept yet are not taken either."""
+    """Bounds of a turn; they may lower what the settings allow."""
 
     tool_iterations: Annotated[int, Field(ge=0), Whole] | None = None
+    repeat_detection: bool | None = None
+    denied_repeats: Annotated[int, Field(ge=1), Whole] | None = None
+    tool_result_cap: Annotated[int, Field(ge=LEAST_CAP, description="Bytes of UTF-8."), Whole] | None = None
+    turn_time_s: Annotated[int, Field(ge=0, description="Seconds; 0 means no bound."), Whole] | None = None
     thinking_tokens: Annotated[int, Field(ge=0), Whole] | None = None
     max_tokens: Annotated[int, Field(ge=1), Whole] | None = None
 
@@ -77,5 +84,9 @@ class LowerLimits(StrictModel):
 class ToolsWanted(StrictModel):
     """Which tools a session has: without `names`, or with null, all; with an empty list none."""
 
-    mode: Annotated[Literal["direct", "auto"], not_yet("discover")] | None = None
+    mode: Literal["direct", "discover", "auto"] | None = None
     names: list[str] | None = None
+
+    def tool_mode(self) -> ToolMode | None:
+        """Give the mode that was asked for; None leaves it to the size of the specs (X3)."""
+        return None if self.mode in (None, "auto") else ToolMode(self.mode)

@@ -64,7 +64,10 @@ class TemplateProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSelection:
-    """A session's tools: the stored spec list is named by `hash` (None without tools); `tokens` of all specs."""
+    """A session's tools: `names` are the port's, `tokens` those of the specs that stand in the prompt.
+
+    `hash` names the stored list of specs, the service's own among them; None without tools.
+    """
 
     mode: ToolMode = ToolMode.DIRECT
     hash: str | None = None

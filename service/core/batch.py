@@ -1,15 +1,33 @@
-"""What becomes of each call of a batch: one disposition, the first that fits (T5, T6, S4)."""
+"""What becomes of each call of a batch: one disposition, the first that fits (T5, T6, T7, A4, S4)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.core.action import RepeatKey, action_of, repeat_key
 from service.core.json_types import JsonObject
-from service.core.records import ToolCall, ToolResult
-from service.core.result_text import CallOutcome, approval_needed, interrupted, over_tool_limit
+from service.core.local_tools import FIND_TOOL
+from service.core.past_calls import PastCall
+from service.core.records import Limit, ResultStatus, ToolCall, ToolResult
+from service.core.result_cap import capped, result_cap
+from service.core.result_text import (
+    CallOutcome,
+    approval_needed,
+    denied_again,
+    interrupted,
+    over_denial_limit,
+    over_repeat_limit,
+    over_tool_limit,
+    repeated,
+)
 from service.core.tool_port import ToolSpec
-from service.core.toolset import Toolset
+from service.core.toolset import CheckedCall, Toolset
 from service.core.turn_state import CallState, TurnState
+
+# The second call that would be answered without being run ends the turn (T7).
+_REPEATS_ALLOWED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,50 +40,171 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOn:
+    """Answer from the whole text of an earlier result of the session (T9)."""
+
+    call: int
+    offset: int
+
+
+Disposition = Run | ReadOn | CallOutcome
+"""Run it, look it up, or close it with an outcome of our own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
-    """A call and its disposition: run it, or close it with an outcome of our own."""
+    """A call and its disposition."""
 
     call: ToolCall
-    disposition: Run | CallOutcome
+    disposition: Disposition
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A call of the batch with what it does; `key` is None where repeats don't count."""
+
+    state: CallState
+    check: CheckedCall | CallOutcome
+    key: RepeatKey | None
 
 
 def plan_batch(state: TurnState, toolset: Toolset) -> tuple[PlannedCall, ...]:
-    """Plan every open call of the batch."""
-    limit = state.options.limits.tool_iterations
-    if state.batches > limit:
-        refused = over_tool_limit(limit)
-        return tuple(PlannedCall(call=open_call.call, disposition=refused) for open_call in state.open_calls)
-    return tuple(
-        PlannedCall(call=open_call.call, disposition=_disposition(open_call, toolset)) for open_call in state.open_calls
-    )
+    """Plan the open calls of the batch.
+
+    A call that does the same as an earlier one of the batch is left out while that one is open: it quotes its
+    result, and is planned when that is there.
+    """
+    allowed = state.options.limits.tool_iterations
+    if state.batches > allowed:
+        return _all(state, over_tool_limit(allowed))
+    batch = [_checked(state, toolset, call) for call in state.batch]
+    stopped = _stopped(state, batch)
+    if stopped is not None:
+        return stopped
+    planned: list[PlannedCall] = []
+    for place, call in enumerate(batch):
+        if call.state.result is None:
+            disposition = _disposition(state, toolset, call, batch[:place])
+            if disposition is not None:
+                planned.append(PlannedCall(call=call.state.call, disposition=disposition))
+    return tuple(planned)
 
 
-def _disposition(open_call: CallState, toolset: Toolset) -> Run | CallOutcome:
-    call = open_call.call
-    checked = toolset.arguments.check(call.name, call.arguments)
-    if isinstance(checked, CallOutcome):
-        return checked
-    spec = toolset.spec(call.name)
-    if spec.needs_approval:
+def _all(state: TurnState, outcome: CallOutcome) -> tuple[PlannedCall, ...]:
+    return tuple(PlannedCall(call=open_call.call, disposition=outcome) for open_call in state.open_calls)
+
+
+def _checked(state: TurnState, toolset: Toolset, call: CallState) -> _Checked:
+    check = toolset.check(call.call.name, call.call.arguments)
+    if isinstance(check, CallOutcome):
+        return _Checked(call, check, None)
+    key = repeat_key(check.action)
+    past = state.past_calls.get(key)
+    counts = state.options.limits.repeat_detection and not check.spec.repeatable
+    return _Checked(call, check, key if counts or (past is not None and past.is_denied) else None)
+
+
+def _stopped(state: TurnState, batch: Sequence[_Checked]) -> tuple[PlannedCall, ...] | None:
+    """Refuse the batch as a whole when it repeats something once too often; nothing of it has run then."""
+    denials = {
+        call.state.call.call: before.result
+        for call in batch
+        if (before := _past(state, call.key)) is not None and before.is_denied
+    }
+    allowed = state.options.limits.denied_repeats
+    if denials and state.denied_steps + 1 >= allowed:
+        texts = {number: denied_again(first, limit=Limit.DENIED_REPEATEDLY) for number, first in denials.items()}
+        return tuple(
+            PlannedCall(call=plan.call, disposition=texts.get(plan.call.call, plan.disposition))
+            for plan in _all(state, over_denial_limit(allowed))
+        )
+    asked = Counter(call.key for call in batch if call.key is not None and call.state.call.call not in denials)
+    for key, times in asked.items():
+        before = _past(state, key)
+        answered_without_run = times - 1 if before is None or before.may_run else times
+        if answered_without_run + (0 if before is None else before.repeats) > _REPEATS_ALLOWED:
+            return _all(state, over_repeat_limit())
+    return None
+
+
+def _past(state: TurnState, key: RepeatKey | None) -> PastCall | None:
+    return None if key is None else state.past_calls.get(key)
+
+
+def _disposition(state: TurnState, toolset: Toolset, call: _Checked, before: Sequence[_Checked]) -> Disposition | None:
+    if isinstance(call.check, CallOutcome):
+        return call.check
+    if call.key is not None:
+        past = state.past_calls.get(call.key)
+        if past is not None and past.is_denied:
+            return denied_again(past.result)
+        twin = next((other.state for other in before if other.key == call.key), None)
+        if twin is not None:
+            return _as_its_twin(twin.result)
+        if past is not None and not past.may_run:
+            return repeated(past.result)
+    return _to_run(toolset, call.check, started=call.state.started)
+
+
+def _as_its_twin(result: ToolResult | None) -> CallOutcome | None:
+    if result is None:
+        return None
+    # Denied comes before repeated, also when the denial has only just come (T6, A4).
+    return denied_again(result) if result.status is ResultStatus.DENIED else repeated(result)
+
+
+def _to_run(toolset: Toolset, check: CheckedCall, *, started: bool) -> Disposition:
+    if check.spec.name == FIND_TOOL:
+        return toolset.found(check.arguments["query"])
+    if check.spec.local:
+        return ReadOn(call=int(check.arguments["call"]), offset=int(check.arguments["offset"]))
+    if check.spec.needs_approval:
         # Nobody can be asked yet; a tool that wants to be asked about never runs unasked (A1).
         return approval_needed()
-    if open_call.started and not spec.idempotent:
+    if started and not check.spec.idempotent:
         # It was in flight when the process ended, and nobody knows whether it ran (S4).
         return interrupted()
-    return Run(spec=spec, arguments=checked, again=open_call.started)
+    return Run(spec=check.spec, arguments=check.arguments, again=started)
 
 
-def close_call(call: ToolCall, outcome: CallOutcome, *, fence: str | None = None) -> ToolResult:
-    """Give the result record of a call; `fence` encloses the text of an untrusted one (P6)."""
-    return ToolResult(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedCall:
+    """The result of a call, and its whole text where the model gets less of it (T9)."""
+
+    result: ToolResult
+    whole: str | None
+
+
+def close_call(call: ToolCall, outcome: CallOutcome, *, cap: int, fence: str | None = None) -> ClosedCall:
+    """Give the result of a call, cut to `cap` bytes; `fence` encloses the text of an untrusted one (P6).
+
+    It has the name of the tool that was called, also through `call_tool` (X4).
+    """
+    shown = capped(outcome.text, cap, call=call.call)
+    result = ToolResult(
         call=call.call,
         tool_call_id=call.tool_call_id,
-        name=call.name,
+        name=action_of(call.name, call.arguments).name,
         status=outcome.status,
-        content=outcome.text,
+        content=shown.text,
         data_class=outcome.data_class,
         untrusted=outcome.untrusted,
         fence=fence if outcome.untrusted else None,
-        truncated=outcome.cut,
+        truncated=outcome.cut or shown.cut,
         original_bytes=len(outcome.text.encode()),
+        cap=cap,
+        limit=outcome.limit,
+    )
+    return ClosedCall(result=result, whole=outcome.text if shown.cut else None)
+
+
+def next_cap(state: TurnState, context_tokens: int | None) -> int:
+    """Give the cap of the next result of the open batch; `context_tokens` is None while the server is unknown (T9)."""
+    results = [call.result for call in state.batch if call.result is not None]
+    return result_cap(
+        state.options.limits.tool_result_cap,
+        context_tokens=context_tokens,
+        used_tokens=state.used_tokens,
+        batch_bytes=sum(len(result.content.encode()) for result in results),
+        open_calls=len(state.batch) - len(results),
     )

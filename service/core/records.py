@@ -178,6 +178,29 @@ class StepUsage:
     estimated: bool = False
 
 
+class CacheLossReason(StrEnum):
+    """Why tokens that were in the server's cache had to be evaluated again (P5)."""
+
+    COMPACTED = "compacted"
+    SERVER_RESTARTED = "server_restarted"
+    TEMPLATE_CHANGED = "template_changed"
+    TEMPLATE_REWRITES_HISTORY = "template_rewrites_history"
+    SLOT_TAKEN = "slot_taken"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheLoss:
+    """A completion found less of its prompt in the server's cache than the one before had left there (P5)."""
+
+    type: ClassVar[str] = "cache_loss"
+    step: int
+    expected_tokens: int
+    cached_tokens: int
+    lost_tokens: int
+    reason: CacheLossReason
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """A step failed and is tried again; in the log, so that a crash doesn't reset the count (L7)."""
@@ -203,7 +226,8 @@ class ToolCallStarted:
 class ToolResult:
     """How a call ended, with the text that the model gets.
 
-    `cap` and `original_bytes` count bytes of UTF-8; `fence` is set on untrusted results (P6).
+    `cap` and `original_bytes` count bytes of UTF-8; `fence` is set on untrusted results (P6). `limit` is set on each
+    result of a batch that a limit of the turn kept from running: what follows is no further batch (T5, T7, A4).
     """
 
     type: ClassVar[str] = "tool_result"
@@ -218,6 +242,7 @@ class ToolResult:
     truncated: bool = False
     original_bytes: int = 0
     cap: int = 0
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +268,18 @@ class TurnFinished:
     totals: SessionTotals
 
 
-Record = SessionCreated | User | Assistant | StepUsage | Attempt | ToolCallStarted | ToolResult | Resumed | TurnFinished
+Record = (
+    SessionCreated
+    | User
+    | Assistant
+    | StepUsage
+    | CacheLoss
+    | Attempt
+    | ToolCallStarted
+    | ToolResult
+    | Resumed
+    | TurnFinished
+)
 """Every kind of record that this version writes."""
 
 

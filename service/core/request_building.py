@@ -17,6 +17,8 @@ from service.core.turn_state import TurnState
 
 # llama-server misbehaves with a budget of 0 and with tiny ones.
 LEAST_THINKING_BUDGET = 16
+# Text that no tokenizer has seen yet: a token holds about three bytes, fewer than in plain English.
+_BYTES_PER_TOKEN = 3
 # An empty answer is asked for again warmer and with another seed (T11).
 RETRY_TEMPERATURE = 0.7
 
@@ -28,11 +30,21 @@ def build_request(
     state: TurnState,
     ask: AskModel,
     context_tokens: int | None,
+    *,
+    counted: int = 0,
 ) -> CompletionRequest:
-    """Build the request of one step; `context_tokens` is the slot's size, None while it isn't known."""
+    """Build the request of one step.
+
+    `context_tokens` is the slot's size, None while it isn't known; `counted` says how many of the messages the
+    state's `used_tokens` hold.
+    """
     thinks = baseline.thinking is Thinking.ON
-    budget = max(LEAST_THINKING_BUDGET, state.thinking_left) if thinks else None
-    room = state.options.limits.max_tokens + (state.thinking_left if thinks else 0)
+    thinking_left = state.thinking_left
+    if context_tokens is not None:
+        held = state.used_tokens + _estimated(messages[counted:], 0 if counted else baseline.tools.tokens)
+        thinking_left = min(thinking_left, max(0, context_tokens - held) // 2)
+    budget = max(LEAST_THINKING_BUDGET, thinking_left) if thinks else None
+    room = state.options.limits.max_tokens + (thinking_left if thinks else 0)
     request = CompletionRequest(
         messages=messages,
         tools=toolset.prompt_specs,
@@ -50,6 +62,10 @@ def build_request(
     if ask.retry_of is ErrorKind.THINKING_CAP and thinks:
         return replace(request, thinking_budget_tokens=LEAST_THINKING_BUDGET)
     return request
+
+
+def _estimated(messages: tuple[JsonObject, ...], tool_tokens: int) -> int:
+    return tool_tokens + sum(len(message["content"].encode()) for message in messages) // _BYTES_PER_TOKEN
 
 
 def slot_of(session: SessionId, slots: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.core.labels import DataClass, higher_class
-from service.core.records import ResultStatus
+from service.core.records import Limit, ResultStatus, ToolResult
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolSpec
 
 CANCELLED_TEXT = "The call was cancelled while it ran; it may have taken effect."
@@ -16,6 +16,9 @@ INTERRUPTED_TEXT = "The service stopped while this call was in flight: it is unk
 
 APPROVAL_TEXT = "This tool asks for an approval, which can't be given here yet; the call was not carried out."
 """Of a call that would have to wait for a person."""
+
+QUOTED_CHARACTERS = 200
+"""How much of an earlier result a repeat is told (T7)."""
 
 CUT_MARK = "\n[The tool's answer was too large; the rest of it was not read.]"
 """Ends a text of which the port sent more than is read (X2)."""
@@ -30,8 +33,9 @@ _ENDED_BADLY = {
 class CallOutcome:
     """The end of a call: the status of its record and the whole text for the model, not capped yet (T9).
 
-    `cut` says that the port's answer was larger than what is read of it (X2). Texts of our own are public and
-    trusted (X6).
+    `cut` says that the port's answer was larger than what is read of it (X2). `limit` is the limit of the turn that
+    kept the call from running. `fence` is the one to take for an untrusted text; None draws a new one. Texts of our
+    own are public and trusted (X6).
     """
 
     status: ResultStatus
@@ -39,6 +43,8 @@ class CallOutcome:
     data_class: DataClass = DataClass.PUBLIC
     untrusted: bool = False
     cut: bool = False
+    limit: Limit | None = None
+    fence: str | None = None
 
 
 def outcome_of(answer: ToolAnswer, spec: ToolSpec) -> CallOutcome:
@@ -63,19 +69,69 @@ def approval_needed() -> CallOutcome:
     return CallOutcome(status=ResultStatus.FAILED, text=APPROVAL_TEXT)
 
 
-def not_run(reason: str) -> CallOutcome:
+def not_run(reason: str, *, limit: Limit | None = None) -> CallOutcome:
     """End a call that was never sent; `reason` completes the sentence."""
-    return CallOutcome(status=ResultStatus.NOT_RUN, text=f"The call was not run: {reason}.")
+    return CallOutcome(status=ResultStatus.NOT_RUN, text=f"The call was not run: {reason}.", limit=limit)
 
 
-def over_tool_limit(limit: int) -> CallOutcome:
+def over_tool_limit(allowed: int) -> CallOutcome:
     """End a call of the batch that came after the last allowed one (T5)."""
-    return not_run(f"this turn's limit on batches of tool calls was reached (tool_iterations: {limit})")
+    reason = f"this turn's limit on batches of tool calls was reached (tool_iterations: {allowed})"
+    return not_run(reason, limit=Limit.TOOL_ITERATIONS)
+
+
+def over_repeat_limit() -> CallOutcome:
+    """End a call of a batch in which the same call came for the third time (T7)."""
+    reason = (
+        "one of these calls was made for the third time with the same arguments, and its result would be the same "
+        "(limit repeated_call, setting repeat_detection)"
+    )
+    return not_run(reason, limit=Limit.REPEATED_CALL)
+
+
+def over_denial_limit(allowed: int) -> CallOutcome:
+    """End a call of a batch in which a denied action was asked for once too often (A4)."""
+    reason = f"what was denied was asked for again (limit denied_repeatedly, setting denied_repeats: {allowed})"
+    return not_run(reason, limit=Limit.DENIED_REPEATEDLY)
+
+
+def repeated(earlier: ToolResult) -> CallOutcome:
+    """End a call that was made before in this turn: quote the earlier result, with its labels and fence (T7, X6)."""
+    quoted = earlier.content[:QUOTED_CHARACTERS]
+    more = "…" if len(earlier.content) > QUOTED_CHARACTERS else ""
+    text = (
+        f"This call was made before in this turn with the same arguments (call {earlier.call}), so it was not run "
+        f"again (repeat_detection). Its result ({earlier.status}) was: {quoted}{more}"
+    )
+    return CallOutcome(
+        status=ResultStatus.REPEATED,
+        text=text,
+        data_class=earlier.data_class,
+        untrusted=earlier.untrusted,
+        fence=earlier.fence,
+    )
+
+
+def denied_again(first: ToolResult, *, limit: Limit | None = None) -> CallOutcome:
+    """End a call of an action that was denied before in this turn, in the words of that denial (A4)."""
+    return CallOutcome(status=ResultStatus.DENIED, text=first.content, limit=limit)
+
+
+def nothing_to_read(call: int) -> CallOutcome:
+    """End a `read_result` of a call whose result was not cut, or that isn't there (T9)."""
+    text = f"There is nothing to read on in call {call}: only results that were cut can be, and they name their call."
+    return CallOutcome(status=ResultStatus.FAILED, text=text)
 
 
 def cancelled() -> CallOutcome:
     """End a call that was in flight when its turn was cancelled (T13)."""
     return CallOutcome(status=ResultStatus.CANCELLED, text=CANCELLED_TEXT)
+
+
+def stopped(reason: str) -> CallOutcome:
+    """End a call that was in flight when a limit ended its turn; `reason` is a clause (T12, T13)."""
+    text = f"The call was stopped while it ran, because {reason}; it may have taken effect."
+    return CallOutcome(status=ResultStatus.CANCELLED, text=text)
 
 
 def interrupted() -> CallOutcome:

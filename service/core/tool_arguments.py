@@ -13,6 +13,7 @@ from typing import NoReturn, cast
 
 import jsonschema_rs
 
+from service.core.action import CALL_TOOL
 from service.core.json_types import JsonObject, JsonValue
 from service.core.json_walk import is_nested_deeper
 from service.core.records import ResultStatus
@@ -46,10 +47,15 @@ class _Unusable(Exception):
 
 
 class ArgumentChecker:
-    """Check the arguments of calls against the specs of one session; each schema is compiled once."""
+    """Check the arguments of calls against the specs of one session; each schema is compiled once.
 
-    def __init__(self, specs: Iterable[ToolSpec]) -> None:
+    `known` completes the answer to an unknown name: it says which tools there are, all of them if it is not given
+    (T10).
+    """
+
+    def __init__(self, specs: Iterable[ToolSpec], known: str | None = None) -> None:
         self._specs = {spec.name: spec for spec in specs}
+        self._known = known or named(tuple(self._specs))
         self._validators: dict[str, jsonschema_rs.Validator] = {}
 
     def check(self, name: str, raw: str) -> JsonObject | CallOutcome:
@@ -58,7 +64,7 @@ class ArgumentChecker:
             arguments = _parsed(raw)
             spec = self._specs.get(name)
             if spec is None:
-                return _unknown_tool(name, tuple(self._specs))
+                return _unknown_tool(name, self._known)
             self._validate(spec, arguments, raw)
         except _Unusable as unusable:
             return _bad_arguments(name, raw, str(unusable))
@@ -81,6 +87,20 @@ class ArgumentChecker:
                 # Only a spec that an earlier version let in.
                 raise _Unusable("can't be checked: the tool's schema is not valid") from error
         return self._validators[spec.name]
+
+
+def malformed(name: str, raw: str) -> CallOutcome | None:
+    """Give the outcome of a call whose arguments are no object of JSON, whatever its tool; None when they are (T10)."""
+    try:
+        _parsed(raw)
+    except _Unusable as unusable:
+        return _bad_arguments(name, raw, str(unusable))
+    return None
+
+
+def calls_itself(raw: str) -> CallOutcome:
+    """Give the outcome of a `call_tool` that would call `call_tool` (X4)."""
+    return _bad_arguments(CALL_TOOL, raw, "name call_tool itself; give the name of the tool to run")
 
 
 def shown_arguments(raw: str) -> str:
@@ -163,11 +183,14 @@ def _bad_arguments(name: str, raw: str, reason: str) -> CallOutcome:
     return CallOutcome(status=ResultStatus.BAD_ARGUMENTS, text=text)
 
 
-def _unknown_tool(name: str, names: tuple[str, ...]) -> CallOutcome:
+def named(names: tuple[str, ...]) -> str:
+    """Name the tools that there are, the first of very many, in one sentence (T10)."""
     if not names:
-        known = "There are no tools in this session."
-    else:
-        more = f", … and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-        known = f"The tools are: {', '.join(names[:SHOWN_NAMES])}{more}."
+        return "There are no tools in this session."
+    more = f", … and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return f"The tools are: {', '.join(names[:SHOWN_NAMES])}{more}."
+
+
+def _unknown_tool(name: str, known: str) -> CallOutcome:
     text = f'There is no tool named "{visible(name, _SHOWN_NAME)}". {known}'
     return CallOutcome(status=ResultStatus.UNKNOWN_TOOL, text=text)

@@ -12,7 +12,10 @@ from service.core.labels import DataClass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """One tool, checked: `parameters` is a JSON schema whose references stay inside it (X3)."""
+    """One tool, checked: `parameters` is a JSON schema whose references stay inside it (X3).
+
+    `local` tools are the service's own; the port never sees their calls.
+    """
 
     name: str
     description: str
@@ -25,6 +28,7 @@ class ToolSpec:
     timeout_ms: int = 120_000
     data_class: DataClass = DataClass.PUBLIC
     untrusted: bool = False
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

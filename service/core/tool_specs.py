@@ -13,12 +13,10 @@ from typing import TypeVar, cast
 
 from service.core.json_types import JsonObject, JsonValue
 from service.core.labels import DataClass
+from service.core.local_tools import LOCAL_NAMES
 from service.core.tool_port import LeftOutTool, ToolSpec
 from service.core.tool_schemas import schema_fault
 from service.core.visible import visible
-
-RESERVED_NAMES = frozenset({"find_tool", "call_tool", "read_result", "handoff_to"})
-"""Names of tools that the service itself offers."""
 
 MAX_SPEC_BYTES = 65_536
 """UTF-8 of one encoded spec. Every request carries it, and a context holds a few thousand tokens."""
@@ -105,7 +103,7 @@ def _name(members: JsonObject, taken: set[str]) -> str:
         raise _Unfit("name must be a string")
     if _NAME.fullmatch(name) is None:
         raise _Unfit("a name has 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-    if name in RESERVED_NAMES:
+    if name in LOCAL_NAMES:
         raise _Unfit("this name is reserved for a tool of the service")
     if name in taken:
         raise _Unfit("an earlier tool of the list has the same name")
@@ -168,6 +166,7 @@ def _members(spec: ToolSpec) -> JsonObject:
         "timeout_ms": spec.timeout_ms,
         "class": spec.data_class,
         "untrusted": spec.untrusted,
+        **({"local": True} if spec.local else {}),
     }
 
 
@@ -184,6 +183,7 @@ def _known_spec(members: JsonObject) -> ToolSpec:
         timeout_ms=members["timeout_ms"],
         data_class=DataClass(members["class"]),
         untrusted=members["untrusted"],
+        local=members.get("local", False),
     )
 
 

@@ -1,4 +1,4 @@
-"""THE machine: given a turn's state, what happens next (T1, T4, T5, T6).
+"""THE machine: given a turn's state, what happens next (T1, T4, T5, T6, T7, A4, T12).
 
 `next_effect` is asked after every append, and again after a crash, an approval or a restart: the same state gives
 the same answer. What comes out of an effect goes into the log as records that the functions of `turn_records`
@@ -8,6 +8,7 @@ make, and the fold takes them from there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from service.core.batch import PlannedCall, plan_batch
 from service.core.errors import ErrorKind
@@ -79,7 +80,8 @@ def with_its_end(state: TurnState, records: tuple[Record, ...], toolset: Toolset
 def tool_choice(state: TurnState, toolset: Toolset) -> ToolChoice:
     """Give the tool choice of the next step.
 
-    `required` holds for the first step only (P3); the step behind the last allowed batch concludes (T5).
+    `required` holds for the first step only (P3); the step behind the last allowed batch, or behind one that a limit
+    kept from running, concludes (T5).
     """
     if concluding(state, toolset):
         return ToolChoice.NONE
@@ -89,13 +91,24 @@ def tool_choice(state: TurnState, toolset: Toolset) -> ToolChoice:
 
 
 def concluding(state: TurnState, toolset: Toolset) -> bool:
-    """Say whether the turn has used up its batches and now owes an answer without calls (T5)."""
+    """Say whether a limit was reached and the turn now owes an answer without calls (T5)."""
     options = state.options
-    spent = state.batches >= options.limits.tool_iterations
+    spent = state.batches >= options.limits.tool_iterations or state.stopped_by is not None
     return bool(toolset) and spent and options.on_tool_limit is OnToolLimit.CONCLUDE
 
 
+def time_left_s(state: TurnState, now: datetime) -> float | None:
+    """Give the seconds that the open turn may still take; None when nothing bounds it (T12).
+
+    They count from its `user`, also over a restart.
+    """
+    allowed = state.options.limits.turn_time_s
+    if state.started_at is None or allowed == 0:
+        return None
+    return allowed - (now - state.started_at).total_seconds()
+
+
 def _limit(state: TurnState, toolset: Toolset) -> Limit | None:
-    if state.batches > state.options.limits.tool_iterations or concluding(state, toolset):
-        return Limit.TOOL_ITERATIONS
-    return None
+    if state.stopped_by is not None:
+        return state.stopped_by
+    return Limit.TOOL_ITERATIONS if concluding(state, toolset) else None

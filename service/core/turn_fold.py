@@ -11,10 +11,13 @@ from enum import StrEnum
 
 from service.core.errors import IllegalTransition
 from service.core.labels import higher_class
+from service.core.past_calls import denied_again, with_batch
 from service.core.records import (
     Assistant,
     Attempt,
+    CacheLoss,
     Entry,
+    OnToolLimit,
     Record,
     Resumed,
     SessionCreated,
@@ -37,6 +40,7 @@ class Input(StrEnum):
     ANSWER = "answer"
     CALLS = "calls"
     USAGE = "usage"
+    CACHE_LOSS = "cache_loss"
     ATTEMPT = "attempt"
     CALL_STARTED = "call_started"
     RESULT = "result"
@@ -58,12 +62,14 @@ TRANSITIONS: dict[tuple[Phase, Input], Phase] = {
     (Phase.ASKING, Input.RESUMED): Phase.ASKING,
     (Phase.ASKING, Input.FINISHED): Phase.IDLE,
     (Phase.CALLING, Input.USAGE): Phase.CALLING,
+    (Phase.CALLING, Input.CACHE_LOSS): Phase.CALLING,
     (Phase.CALLING, Input.CALL_STARTED): Phase.CALLING,
     (Phase.CALLING, Input.RESULT): Phase.CALLING,
     (Phase.CALLING, Input.LAST_RESULT): Phase.ASKING,
     (Phase.CALLING, Input.LAST_RESULT_OVER_LIMIT): Phase.ENDING,
     (Phase.CALLING, Input.RESUMED): Phase.CALLING,
     (Phase.ENDING, Input.USAGE): Phase.ENDING,
+    (Phase.ENDING, Input.CACHE_LOSS): Phase.ENDING,
     (Phase.ENDING, Input.RESUMED): Phase.ENDING,
     (Phase.ENDING, Input.FINISHED): Phase.IDLE,
 }
@@ -90,7 +96,7 @@ def apply(state: TurnState, entry: Entry) -> TurnState:
     if state.turn is not None and entry.turn != state.turn:
         raise IllegalTransition(f"a record of {entry.turn} at seq {entry.seq} while {state.turn} is open")
     after = advance(state, entry.record)
-    return replace(after, turn=entry.turn) if isinstance(entry.record, User) else after
+    return replace(after, turn=entry.turn, started_at=entry.time) if isinstance(entry.record, User) else after
 
 
 def advance(state: TurnState, record: Record) -> TurnState:
@@ -114,24 +120,26 @@ def classify(state: TurnState, record: Record) -> Input:
         IllegalTransition: a result or a start of a call that is not open.
     """
     match record:
-        case User():
-            return Input.USER
         case Assistant(tool_calls=calls):
             return Input.CALLS if calls else Input.ANSWER
-        case StepUsage():
-            return Input.USAGE
-        case Attempt():
-            return Input.ATTEMPT
         case ToolCallStarted(call=call):
             return _of_open_call(state, call, Input.CALL_STARTED)
         case ToolResult(call=call):
-            return _of_open_call(state, call, _result_input(state))
-        case Resumed():
-            return Input.RESUMED
-        case TurnFinished():
-            return Input.FINISHED
-        case SessionCreated():  # pragma: no branch - no kind is left
-            return Input.CREATED
+            return _of_open_call(state, call, _result_input(state, record))
+        case _:
+            return _ALWAYS[type(record)]
+
+
+_ALWAYS: dict[type[Record], Input] = {
+    SessionCreated: Input.CREATED,
+    User: Input.USER,
+    StepUsage: Input.USAGE,
+    CacheLoss: Input.CACHE_LOSS,
+    Attempt: Input.ATTEMPT,
+    Resumed: Input.RESUMED,
+    TurnFinished: Input.FINISHED,
+}
+"""Records that mean the same in every state."""
 
 
 def _of_open_call(state: TurnState, call: int, given: Input) -> Input:
@@ -140,10 +148,11 @@ def _of_open_call(state: TurnState, call: int, given: Input) -> Input:
     return given
 
 
-def _result_input(state: TurnState) -> Input:
+def _result_input(state: TurnState, result: ToolResult) -> Input:
     if len(state.open_calls) > 1:
         return Input.RESULT
-    over = state.batches > state.options.limits.tool_iterations
+    # A turn that concludes is asked for one more answer, without calls.
+    over = result.limit is not None and state.options.on_tool_limit is OnToolLimit.STOP
     return Input.LAST_RESULT_OVER_LIMIT if over else Input.LAST_RESULT
 
 
@@ -151,7 +160,7 @@ def _taken(state: TurnState, record: Record) -> TurnState:
     # Any record but `resumed` is progress: the count of restarts in vain begins anew (S4).
     match record:
         case User(options=options):
-            return TurnState(options=options, totals=state.totals, used_tokens=state.used_tokens)
+            return replace(_between_turns(state), options=options)
         case Assistant():
             return _spoken(state, record)
         case StepUsage():
@@ -165,9 +174,13 @@ def _taken(state: TurnState, record: Record) -> TurnState:
         case Resumed(attempt=attempt):
             return replace(state, resumed=attempt)
         case TurnFinished(totals=totals):
-            return TurnState(totals=totals, used_tokens=state.used_tokens)
-        case SessionCreated():  # pragma: no branch - no kind is left
+            return replace(_between_turns(state), totals=totals)
+        case CacheLoss() | SessionCreated():  # pragma: no branch - no kind is left
             return state
+
+
+def _between_turns(state: TurnState) -> TurnState:
+    return TurnState(totals=state.totals, used_tokens=state.used_tokens, first_prompt_tokens=state.first_prompt_tokens)
 
 
 def _spoken(state: TurnState, record: Assistant) -> TurnState:
@@ -195,14 +208,21 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
         reasoning_tokens=record.reasoning_tokens,
         completions=1,
     )
-    kept = record.prompt_tokens + record.completion_tokens
-    return replace(
+    counted = replace(
         state,
         usage=state.usage + usage,
         totals=_add(state.totals, usage),
-        used_tokens=state.used_tokens if record.discarded else kept,
         failed_while_thinking=record.discarded and record.reasoning_tokens > 0,
         resumed=0,
+    )
+    said = state.answer
+    if record.discarded or said is None or not (said.tool_calls or said.content.strip()):
+        # What isn't in the prompt fills no context.
+        return counted
+    return replace(
+        counted,
+        used_tokens=record.prompt_tokens + record.completion_tokens,
+        first_prompt_tokens=record.prompt_tokens if record.step == 1 else state.first_prompt_tokens,
     )
 
 
@@ -212,7 +232,16 @@ def _settled(state: TurnState, record: ToolResult) -> TurnState:
         data_class=higher_class(state.totals.data_class, record.data_class),
         untrusted_seen=state.totals.untrusted_seen or record.untrusted,
     )
-    return replace(state, batch=_with(state, record.call, result=record), totals=totals, resumed=0)
+    batch = _with(state, record.call, result=record)
+    settled = replace(state, batch=batch, totals=totals, stopped_by=record.limit or state.stopped_by, resumed=0)
+    results = [(call.call, call.result) for call in batch if call.result is not None]
+    if len(results) < len(batch):
+        return settled
+    return replace(
+        settled,
+        past_calls=with_batch(state.past_calls, results),
+        denied_steps=state.denied_steps + (1 if denied_again(state.past_calls, results) else 0),
+    )
 
 
 def _with(

@@ -21,7 +21,7 @@ from service.core.records import (
     TurnError,
     TurnFinished,
 )
-from service.core.result_text import cancelled, not_run
+from service.core.result_text import CallOutcome, cancelled, not_run, stopped
 from service.core.turn_fold import advance
 from service.core.turn_state import TurnState
 
@@ -128,10 +128,24 @@ def of_cancel(state: TurnState, partial: PartialAnswer) -> tuple[Record, ...]:
     return *said, *closed, end
 
 
-def _closed(state: TurnState) -> tuple[ToolResult, ...]:
+def of_time_up(state: TurnState, partial: PartialAnswer) -> tuple[Record, ...]:
+    """Give the records that end a turn whose time is up, in whatever state it is (T12)."""
+    said = _left_behind(state, partial, FinishReason.CANCELLED)
+    reason = f"the time of this turn was up (limit turn_time, setting turn_time_s: {state.options.limits.turn_time_s})"
+    closed = _closed(state, started=stopped(reason), waiting=not_run(reason))
+    end = _end(state, (*said, *closed), outcome=Outcome.TURN_LIMIT, limit=Limit.TURN_TIME, content=_text(partial))
+    return *said, *closed, end
+
+
+def _closed(
+    state: TurnState, *, started: CallOutcome | None = None, waiting: CallOutcome | None = None
+) -> tuple[ToolResult, ...]:
     # A call that was never sent can't have taken effect.
+    started = started or cancelled()
+    waiting = waiting or not_run("the turn ended before it was sent")
+    cap = state.options.limits.tool_result_cap
     return tuple(
-        close_call(open_call.call, cancelled() if open_call.started else not_run("the turn ended before it was sent"))
+        close_call(open_call.call, started if open_call.started else waiting, cap=cap).result
         for open_call in state.open_calls
     )
 

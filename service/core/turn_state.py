@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from service.core.errors import ErrorKind
 from service.core.ids import TurnId
-from service.core.records import Assistant, SessionTotals, ToolCall, ToolResult, TurnOptions
+from service.core.past_calls import PastCall, PastCalls
+from service.core.records import Assistant, Limit, SessionTotals, ToolCall, ToolResult, TurnOptions
 from service.core.usage import UsageTotals
 
 
@@ -37,21 +39,28 @@ class CallState:
 class TurnState:
     """Everything that decides what a session's turn does next.
 
-    `step` counts completions that were kept; `failures` are the failed ones of the step that comes next;
-    `used_tokens` is prompt + completion of the last completion that is in the prompt.
+    `step` counts completions that were kept; `failures` are the failed ones of the step that comes next.
+    `past_calls` are the whole batches of the turn, and `denied_steps` those that asked again for what was denied;
+    `stopped_by` is the limit that kept a batch from running. `used_tokens` is prompt + completion of the last
+    completion that is in the prompt, `first_prompt_tokens` the prompt of the first such one in its turn (P5).
     """
 
     phase: Phase = Phase.IDLE
     turn: TurnId | None = None
+    started_at: datetime | None = None
     options: TurnOptions = TurnOptions()
     step: int = 0
     failures: tuple[ErrorKind, ...] = ()
     failed_while_thinking: bool = False
     batches: int = 0
     batch: tuple[CallState, ...] = ()
+    past_calls: PastCalls = field(default_factory=dict[tuple[str, str], PastCall])
+    denied_steps: int = 0
+    stopped_by: Limit | None = None
     answer: Assistant | None = None
     usage: UsageTotals = UsageTotals()
     used_tokens: int = 0
+    first_prompt_tokens: int = 0
     resumed: int = 0
     totals: SessionTotals = SessionTotals()
 

@@ -91,12 +91,20 @@ class Asking:
             live.feed.publish_signal(live.state.turn, Waiting(reason=WaitReason.LOADING, waited_ms=waited_ms))
             there = await self._health.next_answer()
         # Another model or template may have come back.
-        self._server.ask_again()
+        self._server.was_away()
 
     async def _stream(self, live: LiveSession, ask: AskModel) -> Answer:
         facts = await self._server.facts_or_none()
         context_tokens = facts.context_tokens if facts is not None else None
-        request = build_request(live.baseline, live.messages, live.toolset, live.state, ask, context_tokens)
+        request = build_request(
+            live.baseline,
+            live.messages,
+            live.toolset,
+            live.state,
+            ask,
+            context_tokens,
+            counted=live.prompt_sizes.counted,
+        )
         if self._pin_slots and facts is not None:
             request = replace(request, id_slot=slot_of(live.id, facts.slots))
         turn, feed = live.state.turn, live.feed

@@ -10,6 +10,7 @@ from service.ports import Clock, Ids, Llama, SessionLog, ToolPort
 from service.turns.absent_tool_port import AbsentToolPort
 from service.turns.asking import Asking
 from service.turns.batch_runner import BatchRunner
+from service.turns.cache_watch import CacheWatch
 from service.turns.feed import Feeds
 from service.turns.gate import Gate
 from service.turns.health_watch import HealthWatch
@@ -21,6 +22,7 @@ from service.turns.runner import TurnRunner
 from service.turns.server_view import ServerView
 from service.turns.session_making import BaselineMaker
 from service.turns.sessions import Sessions
+from service.turns.spec_probe import SpecProbe
 from service.turns.step_runner import StepRunner
 from service.turns.tool_catalog import ToolCatalog
 
@@ -58,17 +60,22 @@ def assemble(
     load_wait_ms: int,
     pin_slots: bool,
     poll_ms: int,
+    cache_slack: int,
+    discover_above_tokens: int,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
     gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
     server = ModelServer(llama, gate, clock, slots=slots, has_tools=port is not None)
-    tools = ToolCatalog(port)
+    probe = SpecProbe(llama, server, model=model)
+    tools = ToolCatalog(port, probe)
     feeds = Feeds()
     health = HealthWatch(llama, clock, poll_ms=poll_ms)
     asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms, pin_slots=pin_slots)
+    cache = CacheWatch(llama, server, slack=cache_slack)
     runner = TurnRunner(
-        StepRunner(asking, server, clock, ids, retry_attempts=retry_attempts),
-        BatchRunner(port or AbsentToolPort(), ids, concurrency=tool_concurrency),
+        StepRunner(asking, server, cache, clock, ids, retry_attempts=retry_attempts),
+        BatchRunner(port or AbsentToolPort(), log, server, ids, concurrency=tool_concurrency),
+        clock,
     )
     sessions = Sessions(
         log=log,
@@ -77,7 +84,9 @@ def assemble(
         feeds=feeds,
         live=LiveSessions(log, clock, feeds, runner, resume_attempts=resume_attempts),
         server=server,
-        baselines=BaselineMaker(agents, tools, server, limits, model),
+        baselines=BaselineMaker(
+            agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens
+        ),
         preflight=Preflight(llama, server, min_room=min_room),
     )
     readiness = Readiness(log, llama, server, tools)

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from service.codec import decode_record, encode_record
 from service.core.baseline import Baseline
+from service.core.cache import PromptSizes
 from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
+from service.core.labels import DataClass
 from service.core.projection import Projection
-from service.core.records import Entry, Record, SessionCreated
+from service.core.records import Assistant, Entry, Record, SessionCreated, ToolResult
 from service.core.toolset import Toolset
 from service.core.turn_fold import apply
 from service.core.turn_state import TurnState
 from service.core.turn_view import session_status
 from service.ports import Clock, RecordDraft, SessionLog, StoredRecord
 from service.turns.feed import Feed
+
+
+@dataclass(frozen=True, slots=True)
+class CutResult:
+    """Where the whole text of a cut result is kept, and the labels that go with all that is read of it (X6)."""
+
+    seq: int
+    data_class: DataClass
+    untrusted: bool
 
 
 class LiveSession:
@@ -42,6 +54,8 @@ class LiveSession:
         self.feed = feed
         self.state = TurnState()
         self.last_seq = 0
+        self.prompt_sizes = PromptSizes()
+        self.cut_results: dict[int, CutResult] = {}
         self._projection = Projection()
         self._log = log
         self._clock = clock
@@ -54,15 +68,19 @@ class LiveSession:
         """What the model would be sent now."""
         return self._projection.messages
 
-    async def append(self, *records: Record, turn: TurnId | None = None) -> None:
+    async def append(
+        self, *records: Record, turn: TurnId | None = None, wholes: Mapping[int, str] | None = None
+    ) -> None:
         """Append records to the log, fold them, then publish them, in this order and as one.
 
-        A cancel that comes while the write is under way waits for it: the log and the memory never part.
+        `wholes` are the whole texts of results that were cut, by call; they are kept beside them (T9). A cancel that
+        comes while the write is under way waits for it: the log and the memory never part.
 
         Raises:
             StoreFailure: nothing was kept.
         """
-        writing = asyncio.ensure_future(self._append(records, turn if turn is not None else self.state.turn))
+        turn = turn if turn is not None else self.state.turn
+        writing = asyncio.ensure_future(self._append(records, turn, wholes or {}))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -75,15 +93,13 @@ class LiveSession:
             writing.exception()
             raise
 
-    async def _append(self, records: Sequence[Record], turn: TurnId | None) -> None:
+    async def _append(self, records: Sequence[Record], turn: TurnId | None, wholes: Mapping[int, str]) -> None:
         async with self._appending:
             entries = self._entries(records, turn)
             state = self.state
             for entry in entries:
                 state = apply(state, entry)
-            drafts = [
-                RecordDraft(turn=entry.turn, type=entry.record.type, body=encode_record(entry)) for entry in entries
-            ]
+            drafts = [_draft(entry, wholes) for entry in entries]
             now = entries[-1].time
             stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now)
             for entry in entries:
@@ -98,8 +114,13 @@ class LiveSession:
         ]
 
     def _take(self, entry: Entry) -> None:
+        record = entry.record
         self.state = apply(self.state, entry)
-        self._projection.apply(entry.record)
+        if isinstance(record, Assistant):
+            self.prompt_sizes = self.prompt_sizes.after(record, len(self.messages))
+        elif isinstance(record, ToolResult) and record.truncated:
+            self.cut_results[record.call] = CutResult(entry.seq, record.data_class, record.untrusted)
+        self._projection.apply(record)
         self.last_seq = entry.seq
 
     def _publish(self, records: Sequence[Record], stored: Sequence[StoredRecord]) -> None:
@@ -107,6 +128,17 @@ class LiveSession:
         if any(record.type in _ENDS_STEP for record in records):
             self.feed.end_step()
         self.feed.publish_records(stored)
+
+
+def _draft(entry: Entry, wholes: Mapping[int, str]) -> RecordDraft:
+    record = entry.record
+    whole = wholes.get(record.call) if isinstance(record, ToolResult) else None
+    return RecordDraft(
+        turn=entry.turn,
+        type=record.type,
+        body=encode_record(entry),
+        full=None if whole is None else whole.encode(),
+    )
 
 
 _ENDS_STEP = frozenset({"assistant", "attempt", "turn_finished"})

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 
 from service.codec import decode_record
+from service.core.baseline import ToolMode, ToolSelection
 from service.core.errors import ErrorKind
 from service.core.ids import SessionId
 from service.core.records import Resumed
@@ -36,7 +37,7 @@ class LiveSessions:
         self._resume_attempts = resume_attempts
         self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
         self._runs: dict[SessionId, TurnRun] = {}
-        self._toolsets: dict[str, Toolset] = {}
+        self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
 
     def run_of(self, session: SessionId) -> TurnRun | None:
         """Give the run that is in progress."""
@@ -80,7 +81,7 @@ class LiveSessions:
         stored = await self._log.read(row.id)
         baseline = baseline_of(row.created)
         entries = [decode_record(record.body) for record in stored]
-        toolset = await self._toolset(baseline.tools.hash)
+        toolset = await self._toolset(baseline.tools)
         return LiveSession(
             row.id,
             baseline=baseline,
@@ -91,14 +92,15 @@ class LiveSessions:
             clock=self._clock,
         )
 
-    async def _toolset(self, specs_hash: str | None) -> Toolset:
-        if specs_hash is None:
+    async def _toolset(self, tools: ToolSelection) -> Toolset:
+        if tools.hash is None:
             return Toolset()
-        if specs_hash not in self._toolsets:
-            encoded = await self._log.specs(specs_hash)
+        kept = tools.hash, tools.mode
+        if kept not in self._toolsets:
+            encoded = await self._log.specs(tools.hash)
             assert encoded is not None  # kept before the session that names it, and never removed
-            self._toolsets[specs_hash] = Toolset(decode_specs(encoded))
-        return self._toolsets[specs_hash]
+            self._toolsets[kept] = Toolset(decode_specs(encoded), mode=tools.mode)
+        return self._toolsets[kept]
 
     def keep(self, live: LiveSession) -> None:
         """Keep an idle session in memory."""

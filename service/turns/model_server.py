@@ -40,12 +40,33 @@ class ModelServer:
         self._has_tools = has_tools
         self._facts: ServerFacts | None = None
         self._asked_at: float | None = None
+        self._lives = 0
         self._asking = asyncio.Lock()
 
     @property
     def context_tokens(self) -> int | None:
         """Tokens of context in each slot, as last told; None before the server was ever reached."""
         return self._facts.context_tokens if self._facts is not None else None
+
+    @property
+    def slots(self) -> int:
+        """Slots of the server, as last told; 1 before it was ever reached."""
+        return self._facts.slots if self._facts is not None else 1
+
+    @property
+    def template(self) -> TemplateProfile | None:
+        """The profile of the server's template, as last told; None before the server was ever reached."""
+        return self._facts.template if self._facts is not None else None
+
+    @property
+    def template_hash(self) -> str | None:
+        """The hash of the server's template, as last told."""
+        return self._facts.template.hash if self._facts is not None else None
+
+    @property
+    def lives(self) -> int:
+        """How often the server was away or had another model: what it had cached before is gone each time (P5)."""
+        return self._lives
 
     async def facts(self) -> ServerFacts:
         """Give what the server says of itself, not older than `FACTS_AGE_S`.
@@ -69,9 +90,10 @@ class ModelServer:
         except ModelFailure:
             return self._facts
 
-    def ask_again(self) -> None:
-        """Take what is known for old: the server was away, and another one may have come back."""
+    def was_away(self) -> None:
+        """Take what is known for old: another server may have come back, and with an empty cache in any case."""
         self._asked_at = None
+        self._lives += 1
 
     def _learn(self, facts: ServerFacts) -> None:
         for event, says in _news(self._facts, facts):
@@ -82,6 +104,8 @@ class ModelServer:
                 hash=facts.template.hash,
                 says=" ".join(words(facts.template, has_tools=self._has_tools)) or "It can do all that sessions need.",
             )
+        if self._facts is not None and self._facts.model != facts.model:
+            self._lives += 1
         self._facts = facts
         self._gate.resize(self._slots if self._slots is not None else facts.slots)
 

@@ -46,7 +46,7 @@ class Readiness:
             await self._llama.check()
             facts = await self._server.facts()
         except ModelFailure as failure:
-            self._server.ask_again()
+            self._server.was_away()
             return Check(name="llama_server", ok=False, message=failure.message)
         # What a template can't do makes a session poorer; it never keeps one from being served.
         told = words(facts.template, has_tools=self._tools.configured)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
 from service.core.errors import ErrorKind, StoreFailure
 from service.core.ids import TurnId
+from service.core.records import Record
 from service.core.signals import StoreBroken
-from service.core.turn import AskModel, Finish, RunBatch, next_effect
-from service.core.turn_records import PartialAnswer, of_cancel, of_error
+from service.core.turn import AskModel, Finish, RunBatch, next_effect, time_left_s
+from service.core.turn_records import PartialAnswer, of_cancel, of_error, of_time_up
+from service.core.turn_state import TurnState
+from service.ports import Clock
 from service.turns.batch_runner import BatchRunner
 from service.turns.live_session import LiveSession
 from service.turns.step_runner import StepRunner
 
 log = structlog.get_logger(__name__)
+
+Ending = Callable[[TurnState, PartialAnswer], tuple[Record, ...]]
+"""Gives the records that end a turn at once, in whatever state it is."""
 
 
 @dataclass(slots=True)
@@ -40,12 +48,17 @@ class TurnRun:
             await asyncio.wait({self.task})
 
 
+class _TimeUp(Exception):
+    """The turn's time is up, and what was in flight has been cancelled."""
+
+
 class TurnRunner:
     """Performs the effects that `core.turn` asks for."""
 
-    def __init__(self, steps: StepRunner, batches: BatchRunner) -> None:
+    def __init__(self, steps: StepRunner, batches: BatchRunner, clock: Clock) -> None:
         self._steps = steps
         self._batches = batches
+        self._clock = clock
 
     async def run(self, run: TurnRun) -> None:
         """Run the session's open turn to its end.
@@ -59,7 +72,9 @@ class TurnRunner:
         except asyncio.CancelledError:
             if not run.cancelled:
                 raise
-            await self._end_cancelled(live)
+            await self._end_now(live, of_cancel)
+        except _TimeUp:
+            await self._end_now(live, of_time_up)
         except StoreFailure as failure:
             await self._end_broken(live, ErrorKind.STORE, str(failure))
         except Exception as defect:
@@ -71,25 +86,46 @@ class TurnRunner:
         while (effect := next_effect(live.state, live.toolset)) is not None:
             match effect:
                 case AskModel():
-                    await self._steps.run(live, effect)
+                    await self._in_time(live, partial(self._steps.run, live, effect))
                 case RunBatch(calls=calls):
-                    await self._batches.run(live, calls)
+                    await self._in_time(live, partial(self._batches.run, live, calls))
                 case Finish(record=record):  # pragma: no branch - no kind is left
                     await live.append(record)
 
-    async def _end_cancelled(self, live: LiveSession) -> None:
+    async def _in_time(self, live: LiveSession, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Do it, but no longer than the turn may take (T12)."""
+        left_s = time_left_s(live.state, self._clock.now())
+        if left_s is None:
+            await work()
+            return
+        if left_s <= 0:
+            raise _TimeUp
+        doing = asyncio.create_task(work(), name=f"effect of {live.state.turn}")
+        timer = asyncio.create_task(self._clock.sleep(left_s), name=f"time of {live.state.turn}")
+        try:
+            await asyncio.wait({doing, timer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+            doing.cancel()
+            # What the cancel interrupts has its own way out, and an append its own end; both are short.
+            await asyncio.gather(doing, timer, return_exceptions=True)
+        if doing.cancelled():
+            raise _TimeUp
+        await doing
+
+    async def _end_now(self, live: LiveSession, ending: Ending) -> None:
         effect = next_effect(live.state, live.toolset)
         if effect is None:
-            # The cancel came upon the write of the turn's end.
+            # It came upon the write of the turn's end.
             return
         try:
             if isinstance(effect, Finish):
-                # The answer was there before the cancel: it stands.
+                # The answer was there before: it stands.
                 await live.append(effect.record)
                 return
             step = live.feed.step
             partial = step.left_behind() if step is not None else PartialAnswer()
-            await live.append(*of_cancel(live.state, partial))
+            await live.append(*ending(live.state, partial))
         except StoreFailure as failure:
             await self._end_broken(live, ErrorKind.STORE, str(failure))
 

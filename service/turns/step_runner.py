@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from service.core.completion_events import Completion
 from service.core.errors import ModelFailure
+from service.core.records import Record
 from service.core.retry import Remedy, Shown, Trouble, counted_as, delay_s, is_full, rule_for, trouble_of
 from service.core.signals import Retrying
 from service.core.turn import AskModel, with_its_end
 from service.core.turn_records import PartialAnswer, of_attempt, of_completion, of_failure, usage_of
 from service.ports import Clock, Ids
 from service.turns.asking import Asking
+from service.turns.cache_watch import CacheWatch
 from service.turns.live_session import LiveSession
 from service.turns.model_server import ModelServer
 
@@ -17,9 +19,12 @@ from service.turns.model_server import ModelServer
 class StepRunner:
     """Asks the model for one completion and puts its records into the log."""
 
-    def __init__(self, asking: Asking, server: ModelServer, clock: Clock, ids: Ids, *, retry_attempts: int) -> None:
+    def __init__(
+        self, asking: Asking, server: ModelServer, cache: CacheWatch, clock: Clock, ids: Ids, *, retry_attempts: int
+    ) -> None:
         self._asking = asking
         self._server = server
+        self._cache = cache
         self._clock = clock
         self._ids = ids
         self._retry_attempts = retry_attempts
@@ -40,8 +45,9 @@ class StepRunner:
 
     async def _keep(self, live: LiveSession, ask: AskModel, completion: Completion, *, thinking_capped: bool) -> None:
         template = live.baseline.template
+        lost = self._cache.look(live, completion)
         try:
-            records = of_completion(
+            records: tuple[Record, ...] = of_completion(
                 live.state,
                 completion,
                 asked=ask.tool_choice,
@@ -53,6 +59,10 @@ class StepRunner:
             await live.append(usage_of(completion, step=ask.step, thinking_capped=thinking_capped, discarded=True))
             await self._failed(live, ask, failure, PartialAnswer())
             return
+        if lost is not None:
+            # The answer is safe before anyone is asked why it took so long.
+            await live.append(*records)
+            records = (await self._cache.explain(live, ask.step, lost),)
         await live.append(*with_its_end(live.state, records, live.toolset))
 
     async def _failed(self, live: LiveSession, ask: AskModel, failure: ModelFailure, partial: PartialAnswer) -> None:

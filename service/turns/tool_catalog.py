@@ -10,6 +10,7 @@ from service.core.errors import ProblemCode, RequestRefused, ToolPortFailure
 from service.core.tool_port import LeftOutTool, ToolSpec
 from service.core.tool_specs import check_specs
 from service.ports import ToolPort
+from service.turns.spec_probe import SpecProbe
 
 log = structlog.get_logger(__name__)
 
@@ -23,10 +24,14 @@ class ToolListing:
 
 
 class ToolCatalog:
-    """Fetches the port's list for each new session; keeps the last one for when the port is away."""
+    """Fetches the port's list for each new session; keeps the last one for when the port is away.
 
-    def __init__(self, port: ToolPort | None) -> None:
+    Left out is also what the model server would refuse each request for.
+    """
+
+    def __init__(self, port: ToolPort | None, probe: SpecProbe) -> None:
         self._port = port
+        self._probe = probe
         self._known: ToolListing | None = None if port is not None else ToolListing()
 
     @property
@@ -61,5 +66,6 @@ class ToolCatalog:
         if self._port is None:
             return ToolListing()
         specs, left_out = check_specs(await self._port.list_tools())
-        self._known = ToolListing(specs=specs, left_out=left_out)
+        probed = await self._probe.look(specs)
+        self._known = ToolListing(specs=probed.specs, left_out=left_out + probed.refused)
         return self._known

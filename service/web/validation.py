@@ -20,10 +20,6 @@ PLANNED = frozenset(
         "fork",
         "on_disconnect",
         "Idempotency-Key",
-        "denied_repeats",
-        "repeat_detection",
-        "tool_result_cap",
-        "turn_time_s",
     }
 )
 

@@ -64,7 +64,7 @@ def test_a_profile_is_read_with_all_that_it_may_say(tmp_path: Path) -> None:
         ('[agents.a]\nsampling = { temperature = "hot" }', "agents.a.sampling.temperature"),
         ('default = "b"\n[agents.a]', "default names 'b'"),
         ('[agents."a b"]', "agents.a b"),
-        ('[agents.a]\ntools = { mode = "discover" }', "not available"),
+        ('[agents.a]\ntools = { mode = "lazy" }', "agents.a.tools.mode"),
     ],
 )
 def test_a_wrong_file_stops_the_start_with_one_line_that_names_the_place(tmp_path: Path, text: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,16 @@ def test_addresses_of_this_machine_may_be_listened_on(host: str) -> None:
 @pytest.mark.rules("T12")
 def test_the_limits_of_the_settings_are_the_limits_of_a_turn() -> None:
     assert load_settings().limits() == Limits()
-    assert load_settings(max_tokens=7, tool_iterations=3).limits() == Limits(max_tokens=7, tool_iterations=3)
+    others = Limits(
+        tool_iterations=3,
+        repeat_detection=False,
+        denied_repeats=4,
+        thinking_tokens=5,
+        tool_result_cap=600,
+        turn_time_s=7,
+        max_tokens=8,
+    )
+    assert load_settings(**asdict(others)).limits() == others
 
 
 @pytest.mark.rules("K5")

@@ -28,6 +28,8 @@ from service.core.labels import DataClass
 from service.core.records import (
     Assistant,
     Attempt,
+    CacheLoss,
+    CacheLossReason,
     CutCall,
     Entry,
     Limit,
@@ -87,6 +89,7 @@ FULL: tuple[Record, ...] = (
         discarded=True,
         estimated=True,
     ),
+    CacheLoss(step=2, expected_tokens=90, cached_tokens=20, lost_tokens=70, reason=CacheLossReason.SLOT_TAKEN),
     Attempt(step=1, attempt=2, kind=ErrorKind.STALLED),
     ToolCallStarted(call=1, tool_call_id="i", name="t", arguments="{}"),
     ToolResult(
@@ -101,6 +104,7 @@ FULL: tuple[Record, ...] = (
         truncated=True,
         original_bytes=9,
         cap=8,
+        limit=Limit.TOOL_ITERATIONS,
     ),
     Resumed(attempt=1),
     TurnFinished(

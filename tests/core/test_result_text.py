@@ -119,4 +119,4 @@ def test_what_the_service_says_itself_is_public_and_trusted(
     outcome: CallOutcome, status: ResultStatus, words: str
 ) -> None:
     assert words in outcome.text
-    assert outcome == CallOutcome(status=status, text=outcome.text)
+    assert outcome == CallOutcome(status=status, text=outcome.text, limit=outcome.limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -121,6 +122,21 @@ def test_a_request_is_always_bounded(
     baseline = Baseline(thinking=thinking)
     request = build_request(baseline, (), Toolset(), STATE, AskModel(step=1, tool_choice=ToolChoice.AUTO), context)
     assert (request.max_tokens, request.thinking_budget_tokens) == (max_tokens, budget)
+
+
+@pytest.mark.rules("L6")
+@pytest.mark.parametrize(
+    ("used", "counted", "content", "budget"),
+    [(0, 0, "", 50), (60, 1, "", 30), (20, 1, "x" * 120, 30), (0, 0, "x" * 240, 20), (110, 1, "", 16), (200, 1, "", 16)],
+)
+def test_a_thought_gets_at_most_half_of_the_room_that_is_left(
+    used: int, counted: int, content: str, budget: int
+) -> None:
+    messages = ({"role": "user", "content": "counted"}, {"role": "user", "content": content})[1 - counted :]
+    state = replace(STATE, used_tokens=used)
+    ask = AskModel(step=1, tool_choice=ToolChoice.AUTO)
+    request = build_request(Baseline(), messages, Toolset(), state, ask, 120, counted=counted)
+    assert request.thinking_budget_tokens == budget
 
 
 @pytest.mark.rules("L1")

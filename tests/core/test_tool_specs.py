@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.core.labels import DataClass
+from service.core.local_tools import LOCAL_NAMES
 from service.core.tool_port import LeftOutTool, ToolSpec
 from service.core.tool_specs import (
     MAX_SPEC_BYTES,
-    RESERVED_NAMES,
     check_specs,
     decode_specs,
     encode_specs,
@@ -119,13 +119,13 @@ def test_tools_keep_the_order_of_the_port_whatever_is_left_out_between_them() ->
     assert [tool.name for tool in left_out] == ["call_tool"]
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED_NAMES))
+@pytest.mark.parametrize("name", sorted(LOCAL_NAMES))
 def test_a_name_that_the_service_uses_itself_is_left_out(name: str) -> None:
     assert "reserved" in reason_for(listed(name=name))
 
 
 def test_the_reserved_names_are_those_of_the_local_tools() -> None:
-    assert {"find_tool", "call_tool", "read_result", "handoff_to"} == RESERVED_NAMES
+    assert {"find_tool", "call_tool", "read_result", "handoff_to"} == LOCAL_NAMES
 
 
 def test_of_two_tools_with_one_name_the_first_counts() -> None:

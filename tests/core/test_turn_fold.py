@@ -14,7 +14,11 @@ from service.core.labels import DataClass
 from service.core.records import (
     Assistant,
     Attempt,
+    CacheLoss,
+    CacheLossReason,
     Entry,
+    Limit,
+    OnToolLimit,
     Outcome,
     Record,
     ResultStatus,
@@ -66,11 +70,14 @@ RECORDS: dict[Input, Record] = {
     Input.ANSWER: Assistant(step=1, content="Hi", reasoning="", finish_reason="stop"),
     Input.CALLS: Assistant(step=1, content="", reasoning="", tool_calls=(a_call(1),), finish_reason="tool_calls"),
     Input.USAGE: usage(),
+    Input.CACHE_LOSS: CacheLoss(
+        step=1, expected_tokens=90, cached_tokens=0, lost_tokens=90, reason=CacheLossReason.UNKNOWN
+    ),
     Input.ATTEMPT: Attempt(step=1, attempt=1, kind=ErrorKind.EMPTY_ANSWER),
     Input.CALL_STARTED: ToolCallStarted(call=1, tool_call_id="id1", name="weather", arguments="{}"),
     Input.RESULT: a_result(1),
     Input.LAST_RESULT: a_result(1),
-    Input.LAST_RESULT_OVER_LIMIT: a_result(1),
+    Input.LAST_RESULT_OVER_LIMIT: a_result(1, status=ResultStatus.NOT_RUN, limit=Limit.REPEATED_CALL),
     Input.RESUMED: Resumed(attempt=1),
     Input.FINISHED: FINISHED,
 }
@@ -82,11 +89,9 @@ OPEN = {
 
 def state_for(phase: Phase, given: Input) -> TurnState:
     """A state of this phase in which the record of `given` means just that."""
-    iterations = 0 if given is Input.LAST_RESULT_OVER_LIMIT else 8
     return TurnState(
         phase=phase,
         turn=None if phase is Phase.IDLE else TURN,
-        options=TurnOptions(limits=Limits(tool_iterations=iterations)),
         batches=1,
         batch=OPEN.get(given, (CallState(call=a_call(1)),)),
     )
@@ -144,10 +149,35 @@ def test_a_new_turn_keeps_the_sums_of_the_session_and_begins_its_own() -> None:
 
 @pytest.mark.rules("T14")
 def test_discarded_usage_counts_in_the_sums_but_fills_no_context() -> None:
-    state = fold([entry(RECORDS[Input.USER]), entry(usage()), entry(usage(discarded=True, prompt_tokens=90))])
+    calls = RECORDS[Input.CALLS]
+    told = [RECORDS[Input.USER], usage(discarded=True, prompt_tokens=90), calls, usage()]
+    after_first, state = fold(map(entry, told[:2])), fold(map(entry, told))
+    assert (after_first.used_tokens, after_first.failed_while_thinking) == (0, True)
     assert (state.used_tokens, state.usage.prompt_tokens, state.usage.completions) == (15, 100, 2)
     assert state.totals.usage == state.usage
-    assert state.failed_while_thinking
+
+
+@pytest.mark.rules("P5", "P7")
+def test_an_answer_that_is_not_in_the_prompt_fills_no_context() -> None:
+    cut = Assistant(step=1, content=" ", reasoning="Hm.", finish_reason="length")
+    assert fold(map(entry, [RECORDS[Input.USER], cut, usage()])).used_tokens == 0
+
+
+@pytest.mark.rules("P5")
+def test_the_prompt_of_a_turns_first_step_is_kept_until_the_next_turn_has_one() -> None:
+    calls = RECORDS[Input.CALLS]
+    answer = Assistant(step=2, content="Hi", reasoning="", finish_reason="stop")
+    turn = [RECORDS[Input.USER], calls, usage(), a_result(1), answer, usage(step=2, prompt_tokens=40), FINISHED]
+    state = fold(map(entry, [*turn, RECORDS[Input.USER]]))
+    assert (state.first_prompt_tokens, state.used_tokens) == (10, 45)
+
+
+@pytest.mark.rules("T5", "T7")
+def test_a_turn_that_concludes_is_asked_once_more_after_a_batch_that_a_limit_stopped() -> None:
+    user = User(content="Hello", options=TurnOptions(on_tool_limit=OnToolLimit.CONCLUDE))
+    stopped = a_result(1, status=ResultStatus.NOT_RUN, limit=Limit.REPEATED_CALL)
+    state = fold(map(entry, [user, RECORDS[Input.CALLS], stopped]))
+    assert (state.phase, state.stopped_by) == (Phase.ASKING, Limit.REPEATED_CALL)
 
 
 @pytest.mark.rules("X6")

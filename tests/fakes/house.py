@@ -29,12 +29,13 @@ class House:
         agents: AgentProfiles | None = None,
         ids: CountingIds | None = None,
         limits: Limits | None = None,
+        clock: SteppingClock | None = None,
         pin_slots: bool = False,
     ) -> None:
         self.llama = llama
         self.port = port
         self.log = log or MemoryLog()
-        self.clock = SteppingClock()
+        self.clock = clock or SteppingClock()
         self.turns: Turns = assemble(
             log=self.log,
             llama=llama,
@@ -52,6 +53,8 @@ class House:
             load_wait_ms=300_000,
             pin_slots=pin_slots,
             poll_ms=2000,
+            cache_slack=64,
+            discover_above_tokens=4096,
         )
         self.sessions = self.turns.sessions
 

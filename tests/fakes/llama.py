@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
@@ -42,6 +43,7 @@ class Play:
     at_once: ModelFailure | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
     before_end: asyncio.Event | None = None
 
@@ -75,9 +77,14 @@ class ScriptedLlama:
         self.counted_tokens = 10
         self.ended_thoughts: list[str] = []
         self.counts = 0
+        self.tasks = 0
+        self.rewrites = False
+        self.refused_tools: set[str] = set()
+        self._left_in_cache: list[tuple[tuple[JsonObject, ...], int]] = []
 
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         self.requests.append(request)
+        self.tasks += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
@@ -114,22 +121,30 @@ class ScriptedLlama:
             await play.before_end.wait()
         if play.failure is not None:
             raise play.failure
-        yield self._whole(play, prompt_tokens)
+        yield self._whole(play, request, prompt_tokens)
 
-    def _whole(self, play: Play, prompt_tokens: int) -> Completion:
+    def _whole(self, play: Play, request: CompletionRequest, prompt_tokens: int) -> Completion:
+        prompt_tokens = prompt_tokens if play.prompt_tokens is None else play.prompt_tokens
+        cached = self._cached(request.messages) if play.cached_tokens is None else play.cached_tokens
         tokens = len(play.content.split()) + len(play.reasoning.split()) + 8 * len(play.calls)
+        tokens = tokens if play.completion_tokens is None else play.completion_tokens
+        self._left_in_cache.append((request.messages, prompt_tokens + tokens))
         return Completion(
             content=play.content,
             reasoning=play.reasoning,
             calls=play.calls,
             finish_reason=play.finish_reason or ("tool_calls" if play.calls else "stop"),
             usage=CompletionUsage(
-                prompt_tokens=play.prompt_tokens if play.prompt_tokens is not None else prompt_tokens,
-                cached_tokens=0,
-                completion_tokens=play.completion_tokens if play.completion_tokens is not None else tokens,
+                prompt_tokens=prompt_tokens,
+                cached_tokens=cached,
+                completion_tokens=tokens,
                 reasoning_tokens=len(play.reasoning.split()),
             ),
         )
+
+    def _cached(self, messages: tuple[JsonObject, ...]) -> int:
+        """What is left of earlier completions whose prompt begins this one: nothing is ever lost."""
+        return max((n for earlier, n in self._left_in_cache if messages[: len(earlier)] == earlier), default=0)
 
     async def end_thought(self, completion_id: str) -> bool:
         self.ended_thoughts.append(completion_id)
@@ -143,13 +158,25 @@ class ScriptedLlama:
     async def slots(self) -> Sequence[SlotState]:
         if self.away is not None:
             raise self.away
-        return [SlotState(id=number, processing=number < self.in_flight) for number in range(self.server.slots)]
+        newest = self.tasks - 1 if self.tasks else None
+        return [
+            SlotState(id=number, processing=number < self.in_flight, task=newest if number == 0 else None)
+            for number in range(self.server.slots)
+        ]
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         self.counts += 1
         if self.away is not None:
             raise self.away
-        return self.counted_tokens
+        for tool in request.tools:
+            if tool["function"]["name"] in self.refused_tools:
+                raise UpstreamHttp(400, "Unable to generate parser for this template.")
+        return self.counted_tokens + sum(len(json.dumps(tool)) for tool in request.tools) // 4
+
+    async def render(self, request: CompletionRequest) -> str:
+        """One line a message; a template that rewrites puts the number of messages in front."""
+        lines = [f"{message['role']}: {message['content']}\n" for message in request.messages]
+        return (f"{len(lines)} messages\n" if self.rewrites else "") + "".join(lines)
 
     async def check(self) -> None:
         if self.away is not None:

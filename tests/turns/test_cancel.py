@@ -105,7 +105,7 @@ async def test_a_cancel_aborts_calls_in_flight_and_says_that_they_may_have_taken
 async def test_a_call_that_was_never_sent_is_closed_as_not_run() -> None:
     port = TablePort(spec("send"))
     port.hold = asyncio.Event()
-    batch = ask_for(*(call("send", id=f"id{number}") for number in range(5)))
+    batch = ask_for(*(call("send", f'{{"city": "{number}"}}', id=f"id{number}") for number in range(5)))
     house = House(ScriptedLlama(batch, say("Fine.")), port)
     session = await house.session()
     turn = await house.start(session)

@@ -68,7 +68,7 @@ async def test_an_answer_holds_for_a_while() -> None:
 async def test_a_server_that_came_back_is_asked_at_once() -> None:
     watched = Watched()
     await watched.server.facts()
-    watched.server.ask_again()
+    watched.server.was_away()
     await watched.server.facts()
     await watched.server.facts()
 
@@ -82,7 +82,7 @@ async def test_a_server_that_is_away_is_known_by_what_it_said_last() -> None:
     watched.llama.away = None
     known = await watched.server.facts_or_none()
     watched.llama.away = GONE
-    watched.server.ask_again()
+    watched.server.was_away()
 
     assert await watched.server.facts_or_none() == known == watched.llama.server
     assert watched.server.context_tokens == 4096

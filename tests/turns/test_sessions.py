@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.log_memory import MemoryLog
 from service.core.agents import AgentProfile, AgentProfiles
-from service.core.baseline import Limits, TemplateProfile, Thinking, ToolMode
+from service.core.baseline import Limits, TemplateProfile, Thinking
 from service.core.errors import ContextFull, ErrorKind, ModelFailure, ProblemCode, RequestRefused, ToolPortFailure
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
@@ -209,7 +209,7 @@ async def test_messages_are_what_the_model_would_be_sent_now() -> None:
 
     assert [message["role"] for message in idle.messages] == ["system", "user", "assistant"]
     assert running.messages == house.llama.requests[1].messages
-    assert [tool["function"]["name"] for tool in idle.tools] == ["weather"]
+    assert [tool["function"]["name"] for tool in idle.tools] == ["weather", "read_result"]
 
 
 @pytest.mark.rules("G1")
@@ -254,7 +254,7 @@ async def test_tools_are_the_ports_list_as_it_was_when_the_session_was_made() ->
 
     await house.run(session)
 
-    assert [tool["function"]["name"] for tool in llama.requests[0].tools] == ["a", "c"]
+    assert [tool["function"]["name"] for tool in llama.requests[0].tools] == ["a", "c", "read_result"]
 
 
 @pytest.mark.rules("X3")
@@ -262,13 +262,6 @@ async def test_an_unknown_tool_name_is_refused_with_the_known_ones() -> None:
     house = House(ScriptedLlama(), TablePort(spec("weather")))
     refused = await refusal(house.session(tools=ToolsAsked(names=("wether",))))
     assert (refused.code, "weather" in refused.detail) == (ProblemCode.VALIDATION, True)
-
-
-@pytest.mark.rules("X3")
-async def test_discovery_is_refused_in_words_until_it_is_there() -> None:
-    house = House(ScriptedLlama(), TablePort(spec("weather")))
-    refused = await refusal(house.session(tools=ToolsAsked(mode=ToolMode.DISCOVER)))
-    assert refused.code is ProblemCode.VALIDATION
 
 
 @pytest.mark.rules("X3", "H2")

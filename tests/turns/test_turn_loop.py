@@ -108,7 +108,7 @@ async def test_a_call_is_in_the_log_before_it_is_sent() -> None:
 
 @pytest.mark.rules("T8")
 async def test_calls_of_one_batch_run_at_the_same_time_within_a_bound() -> None:
-    batch = ask_for(*(call("slow", id=f"id{number}") for number in range(6)))
+    batch = ask_for(*(call("slow", f'{{"city": "{number}"}}', id=f"id{number}") for number in range(6)))
     port = TablePort(spec("slow"))
     house = House(ScriptedLlama(batch, say("Done.")), port)
     session = await house.session()
@@ -363,7 +363,7 @@ async def test_usage_sums_over_completions_discarded_ones_too() -> None:
     assert view.usage == end.totals.usage
     assert view.usage == UsageTotals(
         prompt_tokens=sum(usage.prompt_tokens for usage in kept),
-        cached_tokens=0,
+        cached_tokens=sum(usage.cached_tokens for usage in kept),
         completion_tokens=sum(usage.completion_tokens for usage in kept),
         reasoning_tokens=0,
         completions=3,

@@ -75,6 +75,7 @@ async def test_a_session_is_asked_for_in_full(http: httpx.AsyncClient, sessions:
         ({}, ToolsAsked()),
         ({"names": None, "mode": None}, ToolsAsked()),
         ({"names": [], "mode": "auto"}, ToolsAsked(names=())),
+        ({"mode": "discover"}, ToolsAsked(mode=ToolMode.DISCOVER)),
     ],
 )
 async def test_no_names_means_all_tools_and_an_empty_list_none(
@@ -91,7 +92,15 @@ async def test_a_turn_is_asked_for_in_full(http: httpx.AsyncClient, sessions: Fa
         "on_busy": "reject",
         "tool_choice": "required",
         "on_tool_limit": "conclude",
-        "limits": {"tool_iterations": 0.0, "max_tokens": None},
+        "limits": {
+            "tool_iterations": 0.0,
+            "max_tokens": None,
+            "repeat_detection": True,
+            "denied_repeats": 1,
+            "thinking_tokens": 0,
+            "tool_result_cap": 256,
+            "turn_time_s": 0,
+        },
         "response_format": {"type": "json_object"},
     }
 
@@ -102,7 +111,14 @@ async def test_a_turn_is_asked_for_in_full(http: httpx.AsyncClient, sessions: Fa
             content="Hi",
             tool_choice=ToolChoice.REQUIRED,
             on_tool_limit=OnToolLimit.CONCLUDE,
-            limits={"tool_iterations": 0},
+            limits={
+                "tool_iterations": 0,
+                "repeat_detection": True,
+                "denied_repeats": 1,
+                "thinking_tokens": 0,
+                "tool_result_cap": 256,
+                "turn_time_s": 0,
+            },
             response_format={"type": "json_object"},
         )
     ]
@@ -134,6 +150,10 @@ async def test_null_is_the_same_as_left_out(http: httpx.AsyncClient, sessions: F
         ("limits.tool_iterations", -1),
         ("limits.max_tokens", 0),
         ("limits.thinking_tokens", -1),
+        ("limits.denied_repeats", 0),
+        ("limits.tool_result_cap", 255),
+        ("limits.turn_time_s", -1),
+        ("limits.repeat_detection", "on"),
         ("limits.tokens", 5),
         ("limits", []),
         ("response_format", "json"),
@@ -252,11 +272,6 @@ async def test_another_way_with_a_busy_session_is_refused_and_not_ignored(
     ("body", "told"),
     [
         ({"fork": {"session": "ses_1", "before": "trn_1"}}, {"fork": "is not available in this version"}),
-        ({"tools": {"mode": "discover"}}, {"tools.mode": "discover is not available in this version"}),
-        *[
-            ({"limits": {limit: 1}}, {f"limits.{limit}": "is not available in this version"})
-            for limit in ("denied_repeats", "repeat_detection", "tool_result_cap", "turn_time_s")
-        ],
     ],
 )
 async def test_what_comes_later_is_refused_and_not_ignored(

@@ -10,7 +10,7 @@ from service.web.schemas.answer import Answer
 
 
 class ToolsOfSession(Answer):
-    """A session's tools; `tokens` of all their specs in the prompt."""
+    """A session's tools; `tokens` are those of the specs that stand in the prompt."""
 
     mode: ToolMode
     names: list[str]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted, not_yet
-from service.core.baseline import Compaction, Thinking, ToolMode
+from service.core.baseline import Compaction, Thinking
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
 from service.turns.requests import SessionAsked, ToolsAsked, TurnAsked
@@ -112,5 +112,5 @@ def _given(model: StrictModel | None) -> JsonObject | None:
 def _tools(wanted: ToolsWanted) -> ToolsAsked:
     return ToolsAsked(
         names=None if wanted.names is None else tuple(wanted.names),
-        mode=ToolMode.DIRECT if wanted.mode == "direct" else None,
+        mode=wanted.tool_mode(),
     )

@@ -1,0 +1,75 @@
+"""The tools that the service itself offers: in the baseline of each session with tools, from its creation (X3).
+
+Their specs are stored with the session's, so that a later version's words never change a prompt that was begun.
+Above: `toolset`. Below: `tool_port`.
+"""
+
+from __future__ import annotations
+
+from service.core.action import CALL_TOOL
+from service.core.baseline import ToolMode
+from service.core.tool_port import ToolSpec
+
+FIND_TOOL = "find_tool"
+READ_RESULT = "read_result"
+HANDOFF_TO = "handoff_to"
+
+LOCAL_NAMES = frozenset({FIND_TOOL, CALL_TOOL, READ_RESULT, HANDOFF_TO})
+"""Names that no tool of the port may have."""
+
+FOUND_TOOLS = 8
+"""How many specs `find_tool` gives at once: of plain questions over 500 tools the first eight hold the right one more
+often than the first three, and the model can tell by the descriptions which it is."""
+
+_FIND_TOOL = ToolSpec(
+    name=FIND_TOOL,
+    title="Find a tool",
+    description=(
+        "Finds tools by words. Say in a few words what is to be done, and get the tools that fit best, each with "
+        "the schema of its arguments. Run one of them with call_tool."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "What the tool should do, in a few words."}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+    local=True,
+)
+_CALL_TOOL = ToolSpec(
+    name=CALL_TOOL,
+    title="Call a tool",
+    description="Runs a tool that find_tool has found. The arguments must fit the schema that find_tool gave.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The tool's name."},
+            "arguments": {"type": "object", "description": "The tool's arguments."},
+        },
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    },
+    local=True,
+)
+_READ_RESULT = ToolSpec(
+    name=READ_RESULT,
+    title="Read on in a result",
+    description="Reads on in a tool result that was too long to be shown whole; the cut place names call and offset.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "call": {"type": "integer", "minimum": 1, "description": "The number of the call."},
+            "offset": {"type": "integer", "minimum": 0, "description": "The character to begin at."},
+        },
+        "required": ["call", "offset"],
+        "additionalProperties": False,
+    },
+    local=True,
+)
+
+
+def local_tools(mode: ToolMode) -> tuple[ToolSpec, ...]:
+    """Give the local tools of a session that has tools, in the order in which the prompt shows them."""
+    if mode is ToolMode.DISCOVER:
+        return _FIND_TOOL, _CALL_TOOL, _READ_RESULT
+    return (_READ_RESULT,)
