@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from service.adapters.llama import LlamaHttp, LlamaTimes, build_llama_client
 from service.adapters.log_memory import MemoryLog
 from service.adapters.log_sql import open_sql_log
+from service.adapters.prometheus import PrometheusMeter
 from service.adapters.system import RandomIds, SystemClock
 from service.adapters.tools import ToolPortHttp, build_tool_client
 from service.config import Settings
@@ -35,6 +37,17 @@ class Application:
     readiness: Readiness
     server: ServerView
     agents: AgentProfiles
+    metrics: Metrics
+
+
+class Metrics(Protocol):
+    """What a scrape gets."""
+
+    content_type: str
+
+    def text(self) -> bytes:
+        """Give all metrics as they are now."""
+        ...
 
 
 @asynccontextmanager
@@ -50,12 +63,14 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
         log = await _open_log(stack, settings)
         llama = await _open_llama(stack, settings)
         port = await _open_tool_port(stack, settings)
+        meter = PrometheusMeter()
         turns = assemble(
             log=log,
             llama=llama,
             port=port,
             clock=SystemClock(),
             ids=RandomIds(),
+            meter=meter,
             agents=agents,
             limits=settings.limits(),
             model=settings.model,
@@ -83,6 +98,7 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             readiness=turns.readiness,
             server=turns.server_view,
             agents=agents,
+            metrics=meter,
         )
 
 

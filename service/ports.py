@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -13,7 +13,7 @@ from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import ParentLink
+from service.core.records import ParentLink, Record
 from service.core.session_status import SessionStatus
 from service.core.slot_state import SlotState
 from service.core.tool_port import ToolAnswer, ToolRequest
@@ -252,6 +252,18 @@ class SessionLog(Protocol):
 
     async def check(self) -> None:
         """See whether the store answers (readyz)."""
+        ...
+
+
+class Meter(Protocol):
+    """What is counted for whoever watches the service."""
+
+    def appended(self, records: Iterable[Record]) -> None:
+        """Count records that are in the log now."""
+        ...
+
+    def context_filled(self, fill: float) -> None:
+        """Take note of how full a session's context was after a completion, 1 being full (P7)."""
         ...
 
 

@@ -93,7 +93,8 @@ def _refuse_empty(completion: Completion, *, forbidden_by_limit: bool, context_t
     used = completion.usage.prompt_tokens + completion.usage.completion_tokens
     if context_tokens is not None and used >= context_tokens:
         raise ContextFull(
-            f"the context was full before there was an answer ({used} of {context_tokens} tokens)",
+            f"the context was full before there was an answer ({used} of {context_tokens} tokens, which llama-server's "
+            "--ctx-size sets)",
             prompt_tokens=completion.usage.prompt_tokens,
             context_tokens=context_tokens,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
-from service.ports import Clock, Ids, Llama, SessionLog, ToolPort
+from service.ports import Clock, Ids, Llama, Meter, SessionLog, ToolPort
 from service.turns.absent_tool_port import AbsentToolPort
 from service.turns.asking import Asking
 from service.turns.batch_runner import BatchRunner
@@ -49,6 +49,7 @@ def assemble(
     port: ToolPort | None,
     clock: Clock,
     ids: Ids,
+    meter: Meter,
     agents: AgentProfiles,
     limits: Limits,
     model: str | None,
@@ -73,7 +74,7 @@ def assemble(
     asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms, pin_slots=pin_slots)
     cache = CacheWatch(llama, server, slack=cache_slack)
     runner = TurnRunner(
-        StepRunner(asking, server, cache, clock, ids, retry_attempts=retry_attempts),
+        StepRunner(asking, server, cache, meter, clock, ids, retry_attempts=retry_attempts),
         BatchRunner(port or AbsentToolPort(), log, server, ids, concurrency=tool_concurrency),
         clock,
     )
@@ -82,7 +83,7 @@ def assemble(
         clock=clock,
         ids=ids,
         feeds=feeds,
-        live=LiveSessions(log, clock, feeds, runner, resume_attempts=resume_attempts),
+        live=LiveSessions(log, clock, meter, feeds, runner, resume_attempts=resume_attempts),
         server=server,
         baselines=BaselineMaker(
             agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens

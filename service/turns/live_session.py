@@ -18,7 +18,7 @@ from service.core.toolset import Toolset
 from service.core.turn_fold import apply
 from service.core.turn_state import TurnState
 from service.core.turn_view import session_status
-from service.ports import Clock, RecordDraft, SessionLog, StoredRecord
+from service.ports import Clock, Meter, RecordDraft, SessionLog, StoredRecord
 from service.turns.feed import Feed
 
 
@@ -47,6 +47,7 @@ class LiveSession:
         feed: Feed,
         log: SessionLog,
         clock: Clock,
+        meter: Meter,
     ) -> None:
         self.id = session
         self.baseline = baseline
@@ -59,6 +60,7 @@ class LiveSession:
         self._projection = Projection()
         self._log = log
         self._clock = clock
+        self._meter = meter
         self._appending = asyncio.Lock()
         for entry in entries:
             self._take(entry)
@@ -104,6 +106,7 @@ class LiveSession:
             stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now)
             for entry in entries:
                 self._take(entry)
+            self._meter.appended(records)
             self._publish(records, stored)
 
     def _entries(self, records: Sequence[Record], turn: TurnId | None) -> list[Entry]:

@@ -15,7 +15,7 @@ from service.core.tool_specs import decode_specs
 from service.core.toolset import Toolset
 from service.core.turn_records import of_error
 from service.core.turn_state import Phase
-from service.ports import Clock, SessionLog, SessionRow
+from service.ports import Clock, Meter, SessionLog, SessionRow
 from service.turns.feed import Feeds
 from service.turns.live_session import LiveSession, baseline_of
 from service.turns.runner import TurnRun, TurnRunner
@@ -28,10 +28,18 @@ class LiveSessions:
     """Loads sessions, runs their turns, and forgets those that are idle for longest."""
 
     def __init__(
-        self, log: SessionLog, clock: Clock, feeds: Feeds, runner: TurnRunner, *, resume_attempts: int
+        self,
+        log: SessionLog,
+        clock: Clock,
+        meter: Meter,
+        feeds: Feeds,
+        runner: TurnRunner,
+        *,
+        resume_attempts: int,
     ) -> None:
         self._log = log
         self._clock = clock
+        self._meter = meter
         self._feeds = feeds
         self._runner = runner
         self._resume_attempts = resume_attempts
@@ -90,6 +98,7 @@ class LiveSessions:
             feed=self._feeds.of(row.id),
             log=self._log,
             clock=self._clock,
+            meter=self._meter,
         )
 
     async def _toolset(self, tools: ToolSelection) -> Toolset:

@@ -42,8 +42,9 @@ class Preflight:
         if (needed := prompt_tokens + self._min_room) > size:
             raise RequestRefused(
                 ProblemCode.SESSION_FULL,
-                f"This message does not fit: with what the session holds it needs {needed} tokens, and the context "
-                f"has {size}. Send a shorter message or begin a new session.",
+                f"This message does not fit: with what the session holds it needs {needed} tokens, "
+                f"{self._min_room} of them for an answer (min_room), and the context has {size}. Send a shorter "
+                "message or begin a new session.",
                 extensions={"needed_tokens": needed, "size_tokens": size},
             )
 
@@ -51,5 +52,7 @@ class Preflight:
         held = live.state.used_tokens
         if held == 0:
             held = len(live.baseline.system.encode()) + 4 * live.baseline.tools.tokens
-        # The closing text of a turn that ended without an answer is part of neither.
+        # The server has not counted what came behind its last completion: results, or the text that closes a turn
+        # without an answer. That completion is among these as well, which does no harm.
+        held += sum(len(message["content"].encode()) for message in live.messages[live.prompt_sizes.last :])
         return held + len(content.encode()) + 4 * _TEMPLATE_TOKENS

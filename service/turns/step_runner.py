@@ -9,7 +9,7 @@ from service.core.retry import Remedy, Shown, Trouble, counted_as, delay_s, is_f
 from service.core.signals import Retrying
 from service.core.turn import AskModel, with_its_end
 from service.core.turn_records import PartialAnswer, of_attempt, of_completion, of_failure, usage_of
-from service.ports import Clock, Ids
+from service.ports import Clock, Ids, Meter
 from service.turns.asking import Asking
 from service.turns.cache_watch import CacheWatch
 from service.turns.live_session import LiveSession
@@ -20,11 +20,20 @@ class StepRunner:
     """Asks the model for one completion and puts its records into the log."""
 
     def __init__(
-        self, asking: Asking, server: ModelServer, cache: CacheWatch, clock: Clock, ids: Ids, *, retry_attempts: int
+        self,
+        asking: Asking,
+        server: ModelServer,
+        cache: CacheWatch,
+        meter: Meter,
+        clock: Clock,
+        ids: Ids,
+        *,
+        retry_attempts: int,
     ) -> None:
         self._asking = asking
         self._server = server
         self._cache = cache
+        self._meter = meter
         self._clock = clock
         self._ids = ids
         self._retry_attempts = retry_attempts
@@ -46,6 +55,9 @@ class StepRunner:
     async def _keep(self, live: LiveSession, ask: AskModel, completion: Completion, *, thinking_capped: bool) -> None:
         template = live.baseline.template
         lost = self._cache.look(live, completion)
+        if self._server.context_tokens:
+            used = completion.usage.prompt_tokens + completion.usage.completion_tokens
+            self._meter.context_filled(used / self._server.context_tokens)
         try:
             records: tuple[Record, ...] = of_completion(
                 live.state,

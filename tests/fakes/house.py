@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from service.adapters.log_memory import MemoryLog
 from service.codec import decode_record
 from service.core.agents import AgentProfiles
@@ -9,12 +11,26 @@ from service.core.baseline import Limits
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import Entry, Record
 from service.core.views import TurnView
-from service.ports import SessionLog
+from service.ports import Meter, SessionLog
 from service.turns.assembly import Turns, assemble
 from service.turns.requests import SessionAsked, TurnAsked
 from tests.fakes.clock import CountingIds, SteppingClock
 from tests.fakes.llama import ScriptedLlama
 from tests.fakes.tool_port import TablePort
+
+
+class ListMeter:
+    """Remembers what it was told of."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.fills: list[float] = []
+
+    def appended(self, records: Iterable[Record]) -> None:
+        self.records.extend(records)
+
+    def context_filled(self, fill: float) -> None:
+        self.fills.append(fill)
 
 
 class House:
@@ -31,6 +47,7 @@ class House:
         limits: Limits | None = None,
         clock: SteppingClock | None = None,
         pin_slots: bool = False,
+        meter: Meter | None = None,
     ) -> None:
         self.llama = llama
         self.port = port
@@ -42,6 +59,7 @@ class House:
             port=port,
             clock=self.clock,
             ids=ids or CountingIds(),
+            meter=meter or ListMeter(),
             agents=agents or AgentProfiles(),
             limits=limits or Limits(),
             model=None,

@@ -20,6 +20,7 @@ from service.core.completion_events import (
 )
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
+from service.core.json_types import JsonObject
 from service.core.slot_state import SlotState
 from service.ports import ServerFacts
 from tests.fakes.strict_prompt import MalformedPrompt, check_prompt
@@ -44,6 +45,7 @@ class Play:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
+    estimated: bool = False
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
     before_end: asyncio.Event | None = None
 
@@ -89,7 +91,7 @@ class ScriptedLlama:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             try:
-                check_prompt(request.messages)
+                check_prompt(request.messages, self.server.template)
             except MalformedPrompt as fault:
                 raise UpstreamHttp(400, str(fault)) from fault
             play = self._next()
@@ -140,6 +142,7 @@ class ScriptedLlama:
                 completion_tokens=tokens,
                 reasoning_tokens=len(play.reasoning.split()),
             ),
+            estimated=play.estimated,
         )
 
     def _cached(self, messages: tuple[JsonObject, ...]) -> int:

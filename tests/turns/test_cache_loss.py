@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from service.core.completion_events import Completion
 from service.core.ids import SessionId
 from service.core.records import (
     Assistant,
@@ -81,11 +80,7 @@ async def test_a_loss_between_steps_stands_before_the_calls_that_follow() -> Non
 
 
 async def test_counts_of_our_own_accuse_nobody() -> None:
-    class Estimating(ScriptedLlama):
-        def _whole(self, *asked: object) -> Completion:
-            return replace(super()._whole(*asked), estimated=True)  # pyright: ignore[reportArgumentType]
-
-    house = House(Estimating(say(LONG), lost()))
+    house = House(ScriptedLlama(say(LONG), lost(estimated=True)))
     session = await house.session()
     await house.run(session, "One")
     await house.run(session, "Two")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, cast
 
+from service.adapters.prometheus import PrometheusMeter
 from service.bootstrap import Application
 from service.config import Settings
 from service.core.agents import AgentProfiles
@@ -292,6 +293,7 @@ class FakeApplication:
     readiness: FakeReadiness = field(default_factory=FakeReadiness)
     server: FakeServerView = field(default_factory=FakeServerView)
     agents: AgentProfiles = field(default_factory=AgentProfiles)
+    metrics: PrometheusMeter = field(default_factory=PrometheusMeter)
 
     def build(self, settings: Settings) -> AbstractAsyncContextManager[Application]:
         @asynccontextmanager

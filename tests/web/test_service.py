@@ -136,6 +136,7 @@ READS = [
     "/livez",
     "/healthz",
     "/readyz",
+    "/metrics",
     "/openapi.json",
     "/sessions/ses_2",
     "/sessions?limit=0",

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from service.adapters.prometheus import PrometheusMeter
 from service.bootstrap import Application
 from service.config import Settings
 from service.core.agents import AgentProfiles
@@ -20,7 +21,7 @@ HI = {"content": "Hi"}
 
 
 @asynccontextmanager
-async def served_house(house: House) -> AsyncGenerator[Served]:
+async def served_house(house: House, metrics: PrometheusMeter | None = None) -> AsyncGenerator[Served]:
     @asynccontextmanager
     async def build(_: Settings) -> AsyncGenerator[Application]:
         turns = house.turns
@@ -30,6 +31,7 @@ async def served_house(house: House) -> AsyncGenerator[Served]:
             readiness=turns.readiness,
             server=turns.server_view,
             agents=AgentProfiles(),
+            metrics=metrics or PrometheusMeter(),
         )
 
     async with served_by(build) as service:

@@ -42,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--parallel", type=int, default=2, help="slots (default: %(default)s)")
     parser.add_argument("--ctx-size", type=int, default=8192, help="tokens, shared evenly by the slots")
     parser.add_argument("--batch-size", type=int, help="tokens of a prompt that are evaluated at a time")
+    parser.add_argument(
+        "--cache-ram", type=int, help="MiB of memory for prompts that no slot holds any more, 0 for none"
+    )
     parser.add_argument("--alias", help="name of the model in answers")
     parser.add_argument("--api-key", help="key that callers must send")
     return parser
@@ -64,6 +67,8 @@ def _parameters(xllamacpp: Any, options: argparse.Namespace) -> Any:
         parameters.chat_template = options.chat_template_file.read_text(encoding="utf-8")
     if options.batch_size is not None:
         parameters.n_batch = parameters.n_ubatch = options.batch_size
+    if options.cache_ram is not None:
+        parameters.cache_ram_mib = options.cache_ram
     if options.alias is not None:
         parameters.model_alias = {options.alias}
     if options.api_key is not None:

@@ -31,3 +31,14 @@ async def get_readiness(app: ApplicationDep, response: Response) -> ReadyAnswer:
     ready = all(check.ok for check in checks)
     response.status_code = 200 if ready else 503
     return ReadyAnswer(ready=ready, checks=[CheckAnswer.model_validate(check) for check in checks])
+
+
+@router.get(
+    "/metrics",
+    dependencies=[only_query()],
+    response_class=Response,
+    responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **refusals()},
+)
+async def get_metrics(app: ApplicationDep) -> Response:
+    """Tell what was counted since the start, for Prometheus."""
+    return Response(app.metrics.text(), media_type=app.metrics.content_type)
