@@ -1,7 +1,8 @@
-"""The log as the model sees it: messages that only ever grow at their end (P1, P2, P4).
+"""The log as the model sees it: messages that only ever grow at their end (P1, P2, P4, P8).
 
 What isn't settled isn't projected: a batch appears when its last result is in, so that a prompt that was sent
-once is a prefix of every later one, and the server's cache holds.
+once is a prefix of every later one, and the server's cache holds. The template profile of the baseline, which is
+fixed as well, gives the messages the form that the model's template takes.
 """
 
 from __future__ import annotations
@@ -38,21 +39,30 @@ class Projection:
 
     def __init__(self) -> None:
         self._messages: list[JsonObject] = []
+        self._baseline = Baseline()
         self._batch: Assistant | None = None
         self._results: dict[int, ToolResult] = {}
+
+    def __len__(self) -> int:
+        return len(self._messages)
 
     @property
     def messages(self) -> tuple[JsonObject, ...]:
         """Everything that is settled, in the form of P1."""
         return tuple(self._messages)
 
+    def with_question(self, content: str) -> tuple[JsonObject, ...]:
+        """Give the messages as they would be with this user's message behind them (C0)."""
+        return (*self._messages, self._question(content))
+
     def apply(self, record: Record) -> None:
         """Take the next record of the log."""
         match record:
             case SessionCreated(baseline=baseline):
+                self._baseline = baseline
                 self._messages += head(baseline)
             case User(content=content):
-                self._messages.append({"role": "user", "content": content})
+                self._messages.append(self._question(content))
             case Assistant():
                 self._answer(record)
             case ToolResult():
@@ -62,11 +72,17 @@ class Projection:
             case _:
                 pass
 
+    def _question(self, content: str) -> JsonObject:
+        """Give a user's message; the first one holds the system prompt where it has no message of its own (P8)."""
+        is_first = not self._messages
+        asked = f"{self._baseline.system}\n\n{content}" if is_first and self._baseline.system else content
+        return {"role": "user", "content": asked}
+
     def _answer(self, record: Assistant) -> None:
         if record.tool_calls:
             self._batch = record
         elif record.content.strip():
-            self._messages.append(_assistant(record))
+            self._messages.append(_assistant(record.content, record.reasoning))
 
     def _settle(self, result: ToolResult) -> None:
         batch = self._batch
@@ -75,9 +91,9 @@ class Projection:
         self._results[result.call] = result
         if len(self._results) < len(batch.tool_calls):
             return
-        self._messages.append(_assistant(batch))
         # Results are kept as they arrive and shown in call order (T8).
-        self._messages += [result_message(self._results[call.call]) for call in batch.tool_calls]
+        settled = [(call, self._results[call.call]) for call in batch.tool_calls]
+        self._messages += _one_by_one(batch, settled) if _takes_one_call(self._baseline) else _at_once(batch, settled)
         self._batch, self._results = None, {}
 
     def _close(self, outcome: Outcome) -> None:
@@ -87,16 +103,37 @@ class Projection:
 
 
 def head(baseline: Baseline) -> list[JsonObject]:
-    """Give the messages that stand before the first turn: the system prompt, left out when empty."""
-    return [{"role": "system", "content": baseline.system}] if baseline.system else []
+    """Give the messages that stand before the first turn: the system prompt, if it is one and has a role."""
+    template = baseline.template
+    has_role = template is None or template.system_role
+    return [{"role": "system", "content": baseline.system}] if baseline.system and has_role else []
 
 
-def _assistant(record: Assistant) -> JsonObject:
-    message: JsonObject = {"role": "assistant", "content": record.content}
-    if record.reasoning:
-        message["reasoning_content"] = record.reasoning
-    if record.tool_calls:
-        message["tool_calls"] = [_call(call) for call in record.tool_calls]
+def _takes_one_call(baseline: Baseline) -> bool:
+    # Without tools the profile says `parallel: false` too, of a template that was never asked for two calls.
+    template = baseline.template
+    return template is not None and template.tools and not template.parallel
+
+
+def _at_once(batch: Assistant, settled: list[tuple[ToolCall, ToolResult]]) -> list[JsonObject]:
+    message = _assistant(batch.content, batch.reasoning)
+    message["tool_calls"] = [_call(call) for call, _ in settled]
+    return [message, *(result_message(call, result) for call, result in settled)]
+
+
+def _one_by_one(batch: Assistant, settled: list[tuple[ToolCall, ToolResult]]) -> list[JsonObject]:
+    """Show a batch as if each call had been a step; what the model said and thought stands with the first (P8)."""
+    messages: list[JsonObject] = []
+    for call, result in settled:
+        message = _assistant("", "") if messages else _assistant(batch.content, batch.reasoning)
+        messages += [{**message, "tool_calls": [_call(call)]}, result_message(call, result)]
+    return messages
+
+
+def _assistant(content: str, reasoning: str) -> JsonObject:
+    message: JsonObject = {"role": "assistant", "content": content}
+    if reasoning:
+        message["reasoning_content"] = reasoning
     return message
 
 
@@ -105,9 +142,9 @@ def _call(call: ToolCall) -> JsonObject:
     return {"id": call.tool_call_id, "type": "function", "function": function}
 
 
-def result_message(result: ToolResult) -> JsonObject:
-    """Give a result as the model sees it; an untrusted one stands between its fences (P6)."""
+def result_message(call: ToolCall, result: ToolResult) -> JsonObject:
+    """Give a result as the model sees it, under the name that it called; an untrusted one has its fences (P6)."""
     content = result.content
     if result.fence is not None:
         content = f"<untrusted {result.fence}>\n{content}\n</untrusted {result.fence}>"
-    return {"role": "tool", "tool_call_id": result.tool_call_id, "name": result.name, "content": content}
+    return {"role": "tool", "tool_call_id": call.tool_call_id, "name": call.name, "content": content}

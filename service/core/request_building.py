@@ -83,12 +83,10 @@ def _asked_warmer(request: CompletionRequest, ask: AskModel) -> CompletionReques
     return replace(request, sampling=sampling, thinking_budget_tokens=budget)
 
 
-def preflight_request(
-    baseline: Baseline, messages: tuple[JsonObject, ...], content: str, toolset: Toolset
-) -> CompletionRequest:
-    """Build what is counted before a message is taken in: the prompt that it would make (C0)."""
+def measured_prompt(baseline: Baseline, messages: tuple[JsonObject, ...], toolset: Toolset) -> CompletionRequest:
+    """Build what the server is asked to count or to render: a prompt that nothing is generated for (C0, P5)."""
     return CompletionRequest(
-        messages=(*messages, {"role": "user", "content": content}),
+        messages=messages,
         tools=toolset.prompt_specs,
         tool_choice=ToolChoice.AUTO,
         max_tokens=1,

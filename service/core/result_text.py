@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from service.core.labels import DataClass, higher_class
 from service.core.records import Limit, ResultStatus, ToolResult
+from service.core.text_boundary import boundary_before
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolSpec
 
 CANCELLED_TEXT = "The call was cancelled while it ran; it may have taken effect."
@@ -97,8 +98,8 @@ def over_denial_limit(allowed: int) -> CallOutcome:
 
 def repeated(earlier: ToolResult) -> CallOutcome:
     """End a call that was made before in this turn: quote the earlier result, with its labels and fence (T7, X6)."""
-    quoted = earlier.content[:QUOTED_CHARACTERS]
-    more = "…" if len(earlier.content) > QUOTED_CHARACTERS else ""
+    quoted = earlier.content[: boundary_before(earlier.content, QUOTED_CHARACTERS)]
+    more = "…" if len(quoted) < len(earlier.content) else ""
     text = (
         f"This call was made before in this turn with the same arguments (call {earlier.call}), so it was not run "
         f"again (repeat_detection). Its result ({earlier.status}) was: {quoted}{more}"

@@ -48,7 +48,7 @@ def profile_of(template_hash: str, caps: TemplateCaps, renderings: Renderings) -
         tools=tools,
         parallel=tools and _parallel(seen, caps),
         call_id="any" if seen.get(Probe.MODEL_ID) is not None else "nine",
-        system_role=takes_system_role(seen, caps),
+        system_role=takes_system_role(seen, caps) and not (tools and _forgets_system(seen)),
         # A template that drops one of two questions in silence needs them merged as much as one that raises.
         alternates=not _shows(seen.get(Probe.TWO_USERS), QUESTION, NEXT_QUESTION),
         object_arguments=_object_arguments(seen, caps),
@@ -63,6 +63,11 @@ def takes_system_role(renderings: Renderings, caps: TemplateCaps) -> bool:
     if renderings.get(Probe.USER) is None or Probe.SYSTEM_USER not in renderings:
         return caps.system_role is not False
     return _shows(renderings[Probe.SYSTEM_USER], SYSTEM_TEXT)
+
+
+def _forgets_system(seen: Renderings) -> bool:
+    """Some templates show a system message only while the last message is a user's: a loop of tools loses it."""
+    return SYSTEM_TEXT in (seen.get(Probe.TOOLS) or "") and SYSTEM_TEXT not in (seen.get(Probe.ONE_CALL) or SYSTEM_TEXT)
 
 
 def thinking_off(renderings: Renderings) -> str:

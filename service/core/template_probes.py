@@ -19,6 +19,7 @@ ARGUMENT_NAME = "harbour"
 ARGUMENTS = ("Roscoff", "Bergen")
 RESULTS = ("high water after breakfast", "low water before supper")
 THOUGHTS = ("One harbour is named here.", "Another harbour might differ.", "Nothing else is open.")
+REMARK = "The first one is known now."
 ANSWER = "It follows the moon."
 
 # What llama-server itself makes: 32 letters and digits. Some templates take only nine.
@@ -57,7 +58,7 @@ def further_probes(*, system_role: bool) -> Mapping[Probe, JsonObject]:
     head: list[JsonObject] = [{"role": "system", "content": SYSTEM_TEXT}] if system_role else []
     head.append(_user(QUESTION))
     one_call = [*head, _step(0, _NINE_IDS[0]), _result(0, _NINE_IDS[0])]
-    second_step = [*one_call, _step(1, _NINE_IDS[1]), _result(1, _NINE_IDS[1])]
+    second_step = [*one_call, _step(1, _NINE_IDS[1], REMARK), _result(1, _NINE_IDS[1])]
     end = [_assistant(ANSWER, THOUGHTS[2]), _user(NEXT_QUESTION)]
     return {
         # As a request of a session that does not think has it (L6).
@@ -90,8 +91,8 @@ def _assistant(text: str, thought: str) -> JsonObject:
     return {"role": "assistant", "content": text, "reasoning_content": thought}
 
 
-def _step(place: int, call_id: str) -> JsonObject:
-    return {**_assistant("", THOUGHTS[place]), "tool_calls": [_call(place, call_id)]}
+def _step(place: int, call_id: str, remark: str = "") -> JsonObject:
+    return {**_assistant(remark, THOUGHTS[place]), "tool_calls": [_call(place, call_id)]}
 
 
 def _both_calls() -> JsonObject:

@@ -13,7 +13,6 @@ from typing import NoReturn, cast
 
 import jsonschema_rs
 
-from service.core.action import CALL_TOOL
 from service.core.json_types import JsonObject, JsonValue
 from service.core.json_walk import is_nested_deeper
 from service.core.records import ResultStatus
@@ -96,11 +95,6 @@ def malformed(name: str, raw: str) -> CallOutcome | None:
     except _Unusable as unusable:
         return _bad_arguments(name, raw, str(unusable))
     return None
-
-
-def calls_itself(raw: str) -> CallOutcome:
-    """Give the outcome of a `call_tool` that would call `call_tool` (X4)."""
-    return _bad_arguments(CALL_TOOL, raw, "name call_tool itself; give the name of the tool to run")
 
 
 def shown_arguments(raw: str) -> str:

@@ -13,7 +13,7 @@ from service.core.json_types import JsonObject
 from service.core.local_tools import FOUND_TOOLS
 from service.core.records import ResultStatus
 from service.core.result_text import CallOutcome
-from service.core.tool_arguments import ArgumentChecker, calls_itself, malformed, named
+from service.core.tool_arguments import ArgumentChecker, malformed, named
 from service.core.tool_port import ToolSpec
 from service.core.tool_search import ToolIndex
 from service.core.tool_specs import prompt_form
@@ -49,9 +49,6 @@ class Toolset:
         checked = self._arguments.check(action.name, action.arguments)
         if isinstance(checked, CallOutcome):
             return checked
-        if action.name == CALL_TOOL:
-            # Nothing else fits its schema and was not taken for the tool inside.
-            return calls_itself(action.arguments)
         if action.name == CALL_TOOL:
             # All else that its schema takes has a tool inside.
             text = "call_tool was not run: it can't call itself. Name the tool that is to be run."

@@ -15,6 +15,7 @@ from service.core.errors import ModelFailure
 from service.core.ids import SessionId
 from service.core.json_types import JsonObject
 from service.core.records import CacheLoss
+from service.core.request_building import measured_prompt
 from service.ports import Llama
 from service.turns.live_session import LiveSession
 from service.turns.model_server import ModelServer
@@ -155,10 +156,4 @@ class CacheWatch:
 
 
 def _prompt(live: LiveSession, messages: tuple[JsonObject, ...]) -> CompletionRequest:
-    return CompletionRequest(
-        messages=messages,
-        tools=live.toolset.prompt_specs,
-        max_tokens=1,
-        model=live.baseline.model,
-        thinking=live.baseline.thinking,
-    )
+    return measured_prompt(live.baseline, messages, live.toolset)

@@ -70,6 +70,10 @@ class LiveSession:
         """What the model would be sent now."""
         return self._projection.messages
 
+    def messages_with(self, content: str) -> tuple[JsonObject, ...]:
+        """Give what the model would be sent if this were the user's next message (C0)."""
+        return self._projection.with_question(content)
+
     async def append(
         self, *records: Record, turn: TurnId | None = None, wholes: Mapping[int, str] | None = None
     ) -> None:
@@ -120,7 +124,7 @@ class LiveSession:
         record = entry.record
         self.state = apply(self.state, entry)
         if isinstance(record, Assistant):
-            self.prompt_sizes = self.prompt_sizes.after(record, len(self.messages))
+            self.prompt_sizes = self.prompt_sizes.after(record, len(self._projection))
         elif isinstance(record, ToolResult) and record.truncated:
             self.cut_results[record.call] = CutResult(entry.seq, record.data_class, record.untrusted)
         self._projection.apply(record)

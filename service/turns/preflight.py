@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.core.errors import ContextFull, ModelFailure, ProblemCode, RequestRefused
-from service.core.request_building import preflight_request
+from service.core.request_building import measured_prompt
 from service.ports import Llama
 from service.turns.live_session import LiveSession
 from service.turns.model_server import ModelServer
@@ -32,7 +32,7 @@ class Preflight:
         size = facts.context_tokens
         if self._at_most(live, content) + self._min_room <= size:
             return
-        request = preflight_request(live.baseline, live.messages, content, live.toolset)
+        request = measured_prompt(live.baseline, live.messages_with(content), live.toolset)
         try:
             prompt_tokens = await self._llama.count_tokens(request)
         except ContextFull as full:

@@ -17,9 +17,9 @@ class Raised(Exception):
 class ToyTemplate:
     """Renders a request; the defaults are those of a template that can do everything.
 
-    `system`: shown, dropped or raises. `second_user`: shown, dropped or raises. `calls`: all, first or one (raises on
-    two). `thoughts`: kept, dropped_later (of earlier turns), dropped or none (it knows no thinking).
-    `switch`: none, tail or head.
+    `system`: shown, asked (shown while the last message is a user's), dropped or raises. `second_user`: shown, dropped
+    or raises. `calls`: all, first or one (raises on two). `thoughts`: kept, dropped_later (of earlier turns), dropped
+    or none (it knows no thinking). `switch`: none, tail or head.
     """
 
     broken: bool = False
@@ -36,6 +36,7 @@ class ToyTemplate:
     tools_last: bool = False
     answers_without_tools: bool = True
     marks_last: bool = False
+    forgets_remarks: bool = False
 
     def render(self, body: JsonObject) -> str | None:
         """Give the prompt, or None where the template raises."""
@@ -58,6 +59,8 @@ class ToyTemplate:
             if place == last_user and self.tools_last:
                 parts.append(listed)
             before = messages[place - 1]["role"] if place else ""
+            if message["role"] == "system" and self.system == "asked" and messages[-1]["role"] != "user":
+                continue
             parts.append(self._message(message, before, of_this_turn=place > last_user))
             if self.marks_last and place == len(messages) - 1:
                 parts.append("<last>")
@@ -84,7 +87,8 @@ class ToyTemplate:
         if self.nine_ids and any(len(call["id"]) != 9 for call in calls):
             raise Raised
         shown = calls[:1] if self.calls == "first" else calls
-        return "<assistant>" + thought + message["content"] + "".join(self._call(call) for call in shown)
+        text = "" if calls and self.forgets_remarks and not of_this_turn else message["content"]
+        return "<assistant>" + thought + text + "".join(self._call(call) for call in shown)
 
     def _call(self, call: JsonObject) -> str:
         arguments: str = call["function"]["arguments"]
@@ -96,7 +100,7 @@ class ToyTemplate:
 def _told(how: str, text: str) -> str:
     if how == "raises":
         raise Raised
-    return text if how == "shown" else ""
+    return text if how in ("shown", "asked") else ""
 
 
 def _thinks(body: JsonObject) -> bool:

@@ -79,6 +79,7 @@ class ScriptedLlama:
         self.counted_tokens = 10
         self.ended_thoughts: list[str] = []
         self.counts = 0
+        self.counted: list[CompletionRequest] = []
         self.tasks = 0
         self.rewrites = False
         self.refused_tools: set[str] = set()
@@ -169,6 +170,7 @@ class ScriptedLlama:
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         self.counts += 1
+        self.counted.append(request)
         if self.away is not None:
             raise self.away
         for tool in request.tools:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -19,7 +20,7 @@ from service.core.views import TurnState
 from service.ports import ServerFacts, SessionRow
 from service.turns.requests import ToolsAsked
 from tests.fakes.house import House
-from tests.fakes.llama import GONE, Play, ScriptedLlama, ask_for, call, say
+from tests.fakes.llama import GONE, PROFILE, Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
 
 pytestmark = pytest.mark.anyio
@@ -479,3 +480,15 @@ async def test_a_change_that_meets_a_deletion_is_not_found() -> None:
     session = await house.session()
     refused = await refusal(house.sessions.update(session, LOCAL_OWNER, title="x", metadata=None))
     assert refused.code is ProblemCode.NOT_FOUND
+
+
+@pytest.mark.rules("C0", "P8")
+async def test_a_message_is_measured_with_the_system_prompt_that_it_will_carry() -> None:
+    llama = ScriptedLlama(say("Fine."), context_tokens=64)
+    llama.server = replace(llama.server, template=replace(PROFILE, system_role=False))
+    house = House(llama)
+    session = await house.session(system="Be brief.")
+    await house.run(session, "Hello " * 30)
+
+    assert llama.counted[-1].messages == llama.requests[0].messages
+    assert llama.requests[0].messages[0]["content"].startswith("Be brief.\n\nHello")

@@ -51,13 +51,18 @@ class Renderer:
 
     def render(self, body: JsonObject) -> str | None:
         """Render a request; None where the template raises."""
+        return self.attempt(body)[0]
+
+    def attempt(self, body: JsonObject) -> tuple[str | None, str]:
+        """Render a request; where the template raises, None and its words."""
         context = {
             "messages": [self._message(message) for message in body["messages"]],
-            "add_generation_prompt": True,
+            "add_generation_prompt": body.get("add_generation_prompt", True),
             **({"tools": body["tools"]} if "tools" in body else {}),
             **body.get("chat_template_kwargs", {}),
         }
-        return cast("str | None", self._engine.render(self._template, context).text)
+        result = self._engine.render(self._template, context)
+        return cast("str | None", result.text), cast("str | None", result.error) or ""
 
     def render_all(self, bodies: Mapping[Probe, JsonObject]) -> dict[Probe, str | None]:
         """Render each of these."""

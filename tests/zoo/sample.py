@@ -1,5 +1,9 @@
 """Templates that together have every trait at least twice, one of each kind found, and what each is."""
 
+from __future__ import annotations
+
+from tests.zoo.judgement import Kind
+
 SAMPLE: dict[str, str] = {
     "ByteDance-Seed-M3-Agent-Control": "tools system off-in-tail",
     "DeSTA-ntu-Llama-3.1-8B-Instruct": "tools system keeps-steps keeps-turns",
@@ -50,7 +54,7 @@ SAMPLE: dict[str, str] = {
     "mistralai-Codestral-22B-v0.1": "nine-ids system alternates",
     "mistralai-Ministral-3-14B-Reasoning-2512": "tools parallel system alternates objects keeps-steps keeps-turns",
     "mistralai-Mistral-7B-Instruct-v0.2": "nine-ids system alternates keeps-steps keeps-turns",
-    "mistralai-Mistral-7B-Instruct-v0.3": "tools parallel nine-ids system alternates objects",
+    "mistralai-Mistral-7B-Instruct-v0.3": "tools parallel nine-ids alternates objects",
     "mistralai-Mistral-Medium-3.5-128B": "nine-ids system keeps-steps keeps-turns",
     "mistralai-Mistral-Small-4-119B-2603": "nine-ids system keeps-steps keeps-turns",
     "moonshotai-Kimi-K2-Base": "tools system keeps-steps keeps-turns",
@@ -64,3 +68,18 @@ SAMPLE: dict[str, str] = {
     "zai-org-GLM-5.2": "tools parallel system objects off-in-head keeps-steps keeps-turns",
     "zai-org-GLM-Z1-Rumination-32B-0414": "keeps-steps keeps-turns",
 }
+
+FAULTS: dict[str, set[Kind]] = {
+    # The engine can't read it, so no server starts with it.
+    "QCRI-Fanar-2-27B-Instruct": {Kind.RAISES},
+    # Made for one task: what is said beside it has no place.
+    "Qwen-Qwen3-ASR-1.7B": {Kind.LOSES},
+    "Qwen-Qwen3-ForcedAligner-0.6B-hf": {Kind.LOSES, Kind.LOSES_SYSTEM},
+    "ibm-granite-granite-guardian-3.2-8b-factuality-detection": {Kind.LOSES},
+    "kakaocorp-kanana-safeguard-8b": {Kind.LOSES, Kind.LOSES_SYSTEM},
+    "tencent-Hy-Embodied-VLM-1.0": {Kind.LOSES},
+    # They open a thought whether asked for the model's turn or not.
+    "Motif-Technologies-Motif-3-Beta": {Kind.REWRITES_TURN},
+    "baidu-ERNIE-4.5-VL-28B-A3B-PT": {Kind.REWRITES_TURN},
+}
+"""What those of the sample do wrong that do anything wrong."""
