@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from docs.limit_rows import CUTTING, ENDING, REFUSING, LimitRow
 from service.core.turn_fold import TRANSITIONS, Input
 from service.core.turn_state import Phase
 
-PAGE = Path(__file__).parent / "turn-states.md"
+DOCS = Path(__file__).parent
 
 
 def turn_states() -> str:
@@ -42,14 +44,82 @@ def _row(given: Input) -> str:
     return f"| `{given}` | " + " | ".join("" if after is None else str(after) for after in cells) + " |"
 
 
+LIMITS = """\
+# Limits
+
+Made from `docs/limit_rows.py` and the settings by `make docs`; don't edit it here.
+
+Whatever a model does, a turn ends. The limits below see to that. They are counted from the log, so that a restart
+forgets nothing, and the session can be used on after each of them.
+
+A setting holds for the whole service ([README](../README.md) tells how to set one). A session, an agent profile and
+a single turn may lower a limit under the name of its setting (`"limits": {{"tool_iterations": 3}}`).
+`repeat_detection` may be switched on, not off.
+
+## What ends a turn
+
+The last event of each turn is `turn_finished`. Its `outcome` tells how the turn ended, and its `limit` which limit
+ended it; the turn resource has the same two fields. Calls that are `not_run` have a result for the model that names
+the limit and the setting.
+
+{ending}
+
+With `on_tool_limit: conclude` in the request of a turn, `repeated_call` and `denied_repeatedly` too are followed by
+one more step without calls, and the turn ends `answered` with its `limit`.
+
+A call counts as the same when the tool and the arguments are the same: neither white space nor the order of keys
+matters, numbers count as they are written (`1` is not `1.0`), and a call through `call_tool` is a call of the tool
+inside. A call whose last result was `failed`, `interrupted` or `cancelled` may run once more. Tools that are
+`repeatable` in the tool port's list, such as a clock, may be called again and again.
+
+The time of a turn counts from its message, over waiting, retries and restarts.
+
+A server that doesn't answer is bounded by settings of its own (`busy_wait_ms`, `load_wait_ms`, `idle_grace_ms`,
+`liveness_ms`, `progress_ms`, `retry_attempts`); such a turn ends as `failed`, with the reason in its `error`.
+
+## What is cut, and the turn goes on
+
+{cutting}
+
+The cap of a result is `tool_result_cap`, or a quarter of the context at three bytes a token where that is less. The
+whole text stays in the log: read it with `GET /sessions/{{id}}/records/{{seq}}/full`. The model reads on with the tool
+`read_result`, which the text in the gap names with its arguments. A cut never falls within a character, an emoji of
+several code points included.
+
+## What is refused
+
+{refusing}
+"""
+
+
+def limits() -> str:
+    """Tabulate the limits with their defaults, what a client sees of each, and the test that shows it."""
+    return LIMITS.format(ending=_table(ENDING), cutting=_table(CUTTING), refusing=_table(REFUSING))
+
+
+def _table(rows: Iterable[LimitRow]) -> str:
+    head = ["| limit | default | setting | what the client sees | test |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *map(_limit_row, rows)])
+
+
+def _limit_row(row: LimitRow) -> str:
+    setting = "none of ours" if row.setting is None else f"`{row.setting}`"
+    path, name = row.test.split("::")
+    return f"| {row.limit} | {row.default_words} | {setting} | {row.seen} | [`{name}`](../tests/{path}) |"
+
+
+PAGES: dict[str, Callable[[], str]] = {"turn-states.md": turn_states, "limits.md": limits}
+"""Each page with what writes it."""
+
+
 def main() -> None:
-    """Write the page, or compare it."""
-    page = turn_states()
-    if sys.argv[1:] == ["--check"]:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-            sys.exit(f"docs/{PAGE.name} is not what the code says: run make docs and commit it")
-    else:
-        PAGE.write_text(page, encoding="utf-8")
+    """Write the pages, or compare them."""
+    for name, written in PAGES.items():
+        page = DOCS / name
+        if sys.argv[1:] != ["--check"]:
+            page.write_text(written(), encoding="utf-8")
+        elif not page.exists() or page.read_text(encoding="utf-8") != written():
+            sys.exit(f"docs/{name} is not what the code says: run make docs and commit it")
 
 
 if __name__ == "__main__":

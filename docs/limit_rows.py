@@ -1,0 +1,177 @@
+"""The limits as users meet them: the rows of `docs/limits.md`, with their defaults from the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.config.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRow:
+    """One limit; `test` is FILE::NAME below `tests/`.
+
+    `setting` is the setting's name, None where no setting of ours is the bound: then `default` says what is. `off` is
+    the setting's value that means no bound.
+    """
+
+    limit: str
+    setting: str | None
+    unit: str = ""
+    default: str = ""
+    off: object = None
+    seen: str
+    test: str
+
+    @property
+    def default_words(self) -> str:
+        """The default as the table shows it."""
+        if self.setting is None:
+            return self.default
+        value: object = Settings.model_fields[self.setting].default
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if value == self.off:
+            return f"{value} (no limit)"
+        return f"{value} {self.unit}"
+
+
+ENDING = (
+    LimitRow(
+        limit="`tool_iterations`",
+        setting="tool_iterations",
+        unit="batches",
+        seen=(
+            "The batch behind the last allowed one isn't run: each of its calls has a `tool_result` with status "
+            "`not_run`. Outcome `turn_limit`, `limit: tool_iterations`."
+        ),
+        test="turns/test_limits.py::test_batches_of_calls_run_up_to_the_limit",
+    ),
+    LimitRow(
+        limit="`tool_iterations`, with `on_tool_limit: conclude`",
+        setting="tool_iterations",
+        unit="batches",
+        seen=(
+            "The step behind the last allowed batch is asked for with `tool_choice: none`. Outcome `answered` with "
+            "`limit: tool_iterations`; `turn_limit` if the model writes no text even then."
+        ),
+        test="turns/test_limits.py::test_a_turn_that_concludes_is_asked_for_an_answer_at_the_limit",
+    ),
+    LimitRow(
+        limit="`repeated_call`",
+        setting="repeat_detection",
+        seen=(
+            "The second equal call of a turn isn't run: status `repeated`, with the beginning of the first one's "
+            "result. With the third its whole batch is `not_run`. Outcome `turn_limit`, `limit: repeated_call`."
+        ),
+        test="turns/test_repeated_calls.py::test_one_repeat_is_answered_and_the_second_ends_the_turn",
+    ),
+    LimitRow(
+        limit="`denied_repeatedly`",
+        setting="denied_repeats",
+        unit="steps",
+        seen=(
+            "A denied call that is asked for again is denied without asking anybody: status `denied`. In the step "
+            "that reaches the limit nothing runs. Outcome `turn_limit`, `limit: denied_repeatedly`."
+        ),
+        test="turns/test_limit_denials.py::test_steps_that_ask_again_for_what_was_denied_end_the_turn_at_the_limit",
+    ),
+    LimitRow(
+        limit="`max_tokens`",
+        setting="max_tokens",
+        unit="tokens of one answer, thought not counted",
+        seen=(
+            "An answer that is cut with text in it: outcome `answered`, `truncated: true`. One that is cut before any "
+            "text: outcome `turn_limit`, `limit: max_tokens`; calls that came so far aren't run."
+        ),
+        test="turns/test_limits.py::test_an_answer_that_is_cut_before_it_says_anything_ends_the_turn_at_max_tokens",
+    ),
+    LimitRow(
+        limit="`turn_time`",
+        setting="turn_time_s",
+        unit="seconds",
+        off=0,
+        seen=(
+            "What is in flight is stopped. Text that has come is kept, calls that ran are `cancelled`, calls that "
+            "weren't sent are `not_run`. Outcome `turn_limit`, `limit: turn_time`."
+        ),
+        test="turns/test_limit_time.py::test_while_text_streams_what_has_come_is_kept",
+    ),
+    LimitRow(
+        limit="a model that never stops thinking",
+        setting="thinking_tokens",
+        unit="tokens of a turn, and at most half of the context that is left",
+        seen=(
+            "A thought that runs on over its budget is ended at the server, then broken off and asked for once more "
+            "(`retrying`, reason `thinking_cap`). After the second time: outcome `failed`, error `thinking_cap`."
+        ),
+        test="turns/test_limit_thinking.py::test_a_second_thought_without_an_end_fails_the_turn_and_names_the_limit",
+    ),
+    LimitRow(
+        limit="the context",
+        setting=None,
+        default="what one slot of llama-server has (`--ctx-size`)",
+        seen=(
+            "A context that is full before there is text: outcome `session_full`, error `context_full`. With text: "
+            "`answered`, `truncated: true`."
+        ),
+        test=(
+            "turns/test_limit_context.py::"
+            "test_a_full_context_without_an_answer_is_told_from_an_answer_cut_at_max_tokens"
+        ),
+    ),
+)
+
+CUTTING = (
+    LimitRow(
+        limit="size of a tool result",
+        setting="tool_result_cap",
+        unit="bytes",
+        seen=(
+            "The model gets head and tail, and in between how much is missing. The `tool_result` has "
+            "`truncated: true`, `original_bytes` and `cap`."
+        ),
+        test="turns/test_long_results.py::test_a_result_above_its_cap_is_cut_and_the_record_says_so",
+    ),
+    LimitRow(
+        limit="size of a batch's results",
+        setting=None,
+        default="half of the context that is left, at three bytes a token",
+        seen="As above: each result of the batch has a smaller `cap`.",
+        test="turns/test_long_results.py::test_the_results_of_one_batch_share_half_of_the_room_that_is_left",
+    ),
+    LimitRow(
+        limit="size of a tool port's answer",
+        setting="max_tool_body_bytes",
+        unit="bytes",
+        seen="The rest isn't read. The result says so at its end and has `truncated: true`.",
+        test="turns/test_read_result.py::test_what_the_port_sent_too_much_of_is_marked_and_not_promised_to_be_readable",
+    ),
+    LimitRow(
+        limit="thought",
+        setting="thinking_tokens",
+        unit="tokens of a turn, and at most half of the context that is left",
+        seen="A signal `thinking_capped`, `thinking_capped: true` in the `usage` record; the answer follows.",
+        test="turns/test_limit_thinking.py::test_a_thought_that_comes_to_its_budget_is_told_and_kept_in_the_record",
+    ),
+)
+
+REFUSING = (
+    LimitRow(
+        limit="a message that doesn't fit",
+        setting="min_room",
+        unit="tokens left for the answer",
+        seen=(
+            "409 `session_full` with `needed_tokens` and `size_tokens`; nothing is recorded. The session isn't lost: "
+            "a shorter message may fit."
+        ),
+        test="turns/test_limits.py::test_a_message_is_refused_when_it_leaves_less_than_min_room",
+    ),
+    LimitRow(
+        limit="a limit that would rise",
+        setting=None,
+        default="the setting of the same name",
+        seen="422 `validation`, with the limit, what was asked and what is allowed; nothing is recorded.",
+        test="turns/test_sessions.py::test_limits_may_be_lowered_and_never_raised",
+    ),
+)
