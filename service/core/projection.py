@@ -11,6 +11,7 @@ from service.core.baseline import Baseline
 from service.core.json_types import JsonObject
 from service.core.records import (
     Assistant,
+    Limit,
     Outcome,
     Record,
     SessionCreated,
@@ -29,6 +30,22 @@ CLOSING_TEXT: dict[Outcome, str] = {
     Outcome.CANCELLED: "(I stopped here: this turn was cancelled.)",
 }
 """What stands as the assistant's last word of a turn that ended without one, so that roles alternate (P4)."""
+
+LIMIT_TEXT: dict[Limit, str] = {
+    Limit.TOOL_ITERATIONS: "too many rounds of tool calls; limit tool_iterations",
+    Limit.REPEATED_CALL: "the same call came again and again; limit repeated_call, setting repeat_detection",
+    Limit.DENIED_REPEATEDLY: "what was denied was asked for again; limit denied_repeatedly, setting denied_repeats",
+    Limit.MAX_TOKENS: "the answer was cut before it said anything; limit max_tokens",
+    Limit.TURN_TIME: "its time was up; limit turn_time, setting turn_time_s",
+}
+"""What a turn that a limit ended says of it in its last word: the reason, the limit and its setting (T12)."""
+
+
+def closing_text(outcome: Outcome, limit: Limit | None = None) -> str:
+    """Give the last word of a turn that ended without an answer."""
+    if outcome is Outcome.TURN_LIMIT and limit is not None:
+        return f"(I stopped here, without an answer: {LIMIT_TEXT[limit]}.)"
+    return CLOSING_TEXT[outcome]
 
 
 class Projection:
@@ -67,8 +84,8 @@ class Projection:
                 self._answer(record)
             case ToolResult():
                 self._settle(record)
-            case TurnFinished(outcome=outcome):
-                self._close(outcome)
+            case TurnFinished(outcome=outcome, limit=limit):
+                self._close(closing_text(outcome, limit))
             case _:
                 pass
 
@@ -96,10 +113,10 @@ class Projection:
         self._messages += _one_by_one(batch, settled) if _takes_one_call(self._baseline) else _at_once(batch, settled)
         self._batch, self._results = None, {}
 
-    def _close(self, outcome: Outcome) -> None:
+    def _close(self, last_word: str) -> None:
         # A turn that was cancelled before its message was taken up has nothing to close.
         if self._messages and self._messages[-1]["role"] in ("user", "tool"):
-            self._messages.append({"role": "assistant", "content": CLOSING_TEXT[outcome]})
+            self._messages.append({"role": "assistant", "content": last_word})
 
 
 def head(baseline: Baseline) -> list[JsonObject]:

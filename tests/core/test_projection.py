@@ -15,6 +15,7 @@ from service.core.projection import CLOSING_TEXT, Projection
 from service.core.records import (
     Assistant,
     CutCall,
+    Limit,
     Outcome,
     Record,
     ResultStatus,
@@ -72,8 +73,8 @@ def result(number: int, content: str = "x", fence: str | None = None) -> ToolRes
     )
 
 
-def ended(outcome: Outcome) -> TurnFinished:
-    return TurnFinished(outcome=outcome, steps=1, usage=UsageTotals(), totals=SessionTotals())
+def ended(outcome: Outcome, limit: Limit | None = None) -> TurnFinished:
+    return TurnFinished(outcome=outcome, limit=limit, steps=1, usage=UsageTotals(), totals=SessionTotals())
 
 
 @pytest.mark.rules("P1")
@@ -116,6 +117,23 @@ def test_arguments_are_always_an_object(raw: str, shown: str) -> None:
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_a_turn_without_a_last_word_of_the_assistant_is_closed_with_a_fixed_one(outcome: Outcome) -> None:
     assert project(user("Hi"), ended(outcome))[-1] == {"role": "assistant", "content": CLOSING_TEXT[outcome]}
+
+
+@pytest.mark.rules("P4", "T12")
+@pytest.mark.parametrize(
+    ("limit", "setting"),
+    [
+        (Limit.TOOL_ITERATIONS, "tool_iterations"),
+        (Limit.REPEATED_CALL, "repeat_detection"),
+        (Limit.DENIED_REPEATEDLY, "denied_repeats"),
+        (Limit.MAX_TOKENS, "max_tokens"),
+        (Limit.TURN_TIME, "turn_time_s"),
+    ],
+)
+def test_the_last_word_of_a_turn_that_a_limit_ended_names_the_limit_and_its_setting(limit: Limit, setting: str) -> None:
+    last_word = project(user("Hi"), ended(Outcome.TURN_LIMIT, limit))[-1]["content"]
+    assert f"limit {limit}" in last_word
+    assert setting in last_word
 
 
 @pytest.mark.rules("P4")

@@ -127,7 +127,14 @@ def test_a_request_is_always_bounded(
 @pytest.mark.rules("L6")
 @pytest.mark.parametrize(
     ("used", "counted", "content", "budget"),
-    [(0, 0, "", 50), (60, 1, "", 30), (20, 1, "x" * 120, 30), (0, 0, "x" * 240, 20), (110, 1, "", 16), (200, 1, "", 16)],
+    [
+        (0, 0, "", 50),
+        (60, 1, "", 30),
+        (20, 1, "x" * 120, 30),
+        (0, 0, "x" * 240, 20),
+        (110, 1, "", 16),
+        (200, 1, "", 16),
+    ],
 )
 def test_a_thought_gets_at_most_half_of_the_room_that_is_left(
     used: int, counted: int, content: str, budget: int

@@ -182,6 +182,7 @@ async def test_a_cancel_ends_a_turn_whose_end_could_not_be_written() -> None:
     assert (view.state, was_finished) == (TurnState.FINISHED, False)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.rules("S1")
 async def test_a_second_writer_on_a_session_is_refused_and_the_log_stays_whole() -> None:
     log = MemoryLog()

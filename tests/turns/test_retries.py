@@ -74,6 +74,7 @@ async def test_nothing_is_told_to_forget_when_nothing_was_shown() -> None:
     assert await attempts_of(house, session) == [(1, ErrorKind.STREAM_CLOSED)]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.rules("L7", "T13")
 async def test_after_the_last_attempt_the_turn_fails_with_what_had_come_and_the_session_goes_on() -> None:
     llama = ScriptedLlama(*[say("Half an", failure=CLOSED)] * 3, say("Better."))
@@ -305,6 +306,7 @@ async def test_a_server_that_cannot_end_a_thought_changes_nothing() -> None:
     assert (view.outcome, view.content) == (Outcome.ANSWERED, "So.")
 
 
+@pytest.mark.cases(28)
 @pytest.mark.rules("L6", "L7")
 async def test_a_model_that_thinks_for_ever_is_broken_off_and_asked_to_think_less() -> None:
     llama = ScriptedLlama(thought(1000), thought(10, content="So."))
@@ -322,6 +324,7 @@ async def test_a_model_that_thinks_for_ever_is_broken_off_and_asked_to_think_les
     assert view.usage.reasoning_tokens == 228 + 10
 
 
+@pytest.mark.cases(28)
 @pytest.mark.rules("L6")
 async def test_a_model_that_never_stops_thinking_fails_the_turn_by_name() -> None:
     house = House(ScriptedLlama(thought(1000), endless=True))
