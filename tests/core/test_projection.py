@@ -131,7 +131,7 @@ def test_a_turn_without_a_last_word_of_the_assistant_is_closed_with_a_fixed_one(
     ],
 )
 def test_the_last_word_of_a_turn_that_a_limit_ended_names_the_limit_and_its_setting(limit: Limit, setting: str) -> None:
-    last_word = project(user("Hi"), ended(Outcome.TURN_LIMIT, limit))[-1]["content"]
+    last_word = str(project(user("Hi"), ended(Outcome.TURN_LIMIT, limit))[-1]["content"])
     assert f"limit {limit}" in last_word
     assert setting in last_word
 
