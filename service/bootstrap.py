@@ -78,6 +78,7 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             min_room=settings.min_room,
             tool_concurrency=settings.tool_concurrency,
             resume_attempts=settings.resume_attempts,
+            queue_limit=settings.queue_limit,
             retry_attempts=settings.retry_attempts,
             load_wait_ms=settings.load_wait_ms,
             pin_slots=settings.pin_slots,

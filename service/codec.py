@@ -40,7 +40,7 @@ _JSON_NAME = {"data_class": "class"}
 
 # Fields that the API marks with `?`: left out while they hold their default.
 _LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
-    SessionCreated: frozenset({"parent"}),
+    SessionCreated: frozenset({"parent", "fork"}),
     Assistant: frozenset({"cut_calls"}),
     StepUsage: frozenset({"discarded", "estimated"}),
     ToolResult: frozenset({"fence", "limit"}),

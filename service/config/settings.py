@@ -142,7 +142,12 @@ class Settings(BaseSettings):
     sse_ping_s: Seconds = Field(15, description="Seconds between comments in a quiet stream (H6).")
     sse_send_timeout_s: Seconds = Field(30, description="Seconds until a reader that takes nothing is dropped (H7).")
     drain_s: SecondsOrNone = Field(10, description="Seconds that running turns get at shutdown (H8).")
+    queue_limit: int = Field(16, ge=1, le=1000, description="Turns that may wait in one session (H4).")
     resume_attempts: int = Field(3, ge=1, description="Restarts that may go on with one turn in vain (S4).")
+
+    retention_days: int = Field(
+        0, ge=0, le=36_500, description="Days after which a session that nobody used is deleted; 0 keeps all (S7)."
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -20,17 +20,6 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def not_yet(*planned: str) -> BeforeValidator:
-    """Refuse values whose meaning comes with a later version, instead of taking them for something else."""
-
-    def check(value: object) -> object:
-        if value in planned:
-            raise PydanticCustomError("not_available", "{value} " + NOT_AVAILABLE, {"value": str(value)})
-        return value
-
-    return BeforeValidator(check)
-
-
 def _string_or_strings(value: object) -> object:
     if value is None or isinstance(value, str):
         return value

@@ -8,6 +8,7 @@ fixed as well, gives the messages the form that the model's template takes.
 from __future__ import annotations
 
 from service.core.baseline import Baseline
+from service.core.ids import TurnId
 from service.core.json_types import JsonObject
 from service.core.records import (
     Assistant,
@@ -57,6 +58,7 @@ class Projection:
     def __init__(self) -> None:
         self._messages: list[JsonObject] = []
         self._baseline = Baseline()
+        self._turn: TurnId | None = None
         self._batch: Assistant | None = None
         self._results: dict[int, ToolResult] = {}
 
@@ -72,19 +74,21 @@ class Projection:
         """Give the messages as they would be with this user's message behind them (C0)."""
         return (*self._messages, self._question(content))
 
-    def apply(self, record: Record) -> None:
-        """Take the next record of the log."""
+    def apply(self, record: Record, turn: TurnId | None = None) -> None:
+        """Take the next record of the log, with the turn that it belongs to."""
         match record:
             case SessionCreated(baseline=baseline):
                 self._baseline = baseline
                 self._messages += head(baseline)
             case User(content=content):
+                self._turn = turn
                 self._messages.append(self._question(content))
             case Assistant():
                 self._answer(record)
             case ToolResult():
                 self._settle(record)
-            case TurnFinished(outcome=outcome, limit=limit):
+            # A turn that ends in the queue was never in the prompt (H4).
+            case TurnFinished(outcome=outcome, limit=limit) if turn == self._turn:
                 self._close(closing_text(outcome, limit))
             case _:
                 pass

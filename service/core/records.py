@@ -130,6 +130,15 @@ class ParentLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForkLink:
+    """Where a fork begins: behind the record `seq` of another session, whose `hash` (hex) covers all before it."""
+
+    session: SessionId
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCreated:
     """Always `seq` 1: the baseline that never changes."""
 
@@ -138,6 +147,16 @@ class SessionCreated:
     agent: str | None
     baseline: Baseline
     parent: ParentLink | None = None
+    fork: ForkLink | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnQueued:
+    """A user's message that waits for the turns before it; durable, and never in the prompt (H4)."""
+
+    type: ClassVar[str] = "turn_queued"
+    content: str
+    options: TurnOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +289,7 @@ class TurnFinished:
 
 Record = (
     SessionCreated
+    | TurnQueued
     | User
     | Assistant
     | StepUsage

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from service.core.errors import IllegalTransition
+from service.core.ids import TurnId
 from service.core.labels import higher_class
 from service.core.past_calls import denied_again, with_batch
 from service.core.records import (
@@ -26,9 +27,10 @@ from service.core.records import (
     ToolCallStarted,
     ToolResult,
     TurnFinished,
+    TurnQueued,
     User,
 )
-from service.core.turn_state import CallState, Phase, TurnState
+from service.core.turn_state import CallState, Phase, QueuedTurn, TurnState
 from service.core.usage import UsageTotals
 
 
@@ -36,6 +38,8 @@ class Input(StrEnum):
     """What a record means to the machine."""
 
     CREATED = "created"
+    QUEUED = "queued"
+    QUEUED_ENDED = "queued_ended"
     USER = "user"
     ANSWER = "answer"
     CALLS = "calls"
@@ -51,9 +55,11 @@ class Input(StrEnum):
 
 
 TRANSITIONS: dict[tuple[Phase, Input], Phase] = {
+    # Whatever runs, a message may be put behind it, and taken out of the queue again.
+    **{(phase, given): phase for phase in Phase for given in (Input.QUEUED, Input.QUEUED_ENDED)},
     (Phase.IDLE, Input.CREATED): Phase.IDLE,
     (Phase.IDLE, Input.USER): Phase.ASKING,
-    # A fold may begin at the end of the turn before; and a queued turn may end before its message is taken up.
+    # A fold may begin at the end of the turn before.
     (Phase.IDLE, Input.FINISHED): Phase.IDLE,
     (Phase.ASKING, Input.ANSWER): Phase.ENDING,
     (Phase.ASKING, Input.CALLS): Phase.CALLING,
@@ -93,28 +99,31 @@ def apply(state: TurnState, entry: Entry) -> TurnState:
     Raises:
         IllegalTransition: the table has no such cell, or the record belongs to another turn or to no open call.
     """
-    if state.turn is not None and entry.turn != state.turn:
+    given = classify(state, entry.record, entry.turn)
+    if state.turn is not None and entry.turn != state.turn and given not in _OF_THE_QUEUE:
         raise IllegalTransition(f"a record of {entry.turn} at seq {entry.seq} while {state.turn} is open")
-    after = advance(state, entry.record)
-    return replace(after, turn=entry.turn, started_at=entry.time) if isinstance(entry.record, User) else after
+    after = advance(state, entry.record, entry.turn)
+    return replace(after, turn=entry.turn, started_at=entry.time) if given is Input.USER else after
 
 
-def advance(state: TurnState, record: Record) -> TurnState:
-    """Take one record of the turn that is open.
+def advance(state: TurnState, record: Record, turn: TurnId | None = None) -> TurnState:
+    """Take one record; of `turn`, or of the turn that is open.
 
     Raises:
         IllegalTransition: the table has no such cell, or the record belongs to no open call.
     """
-    given = classify(state, record)
+    given = classify(state, record, turn)
     try:
         phase = TRANSITIONS[state.phase, given]
     except KeyError:
         raise IllegalTransition(f"{given} while {state.phase}") from None
-    return replace(_taken(state, record), phase=phase)
+    if given in _OF_THE_QUEUE:
+        return _queue_changed(state, record, turn)
+    return replace(_taken(state, record, turn), phase=phase)
 
 
-def classify(state: TurnState, record: Record) -> Input:
-    """Say what a record means in this state.
+def classify(state: TurnState, record: Record, turn: TurnId | None = None) -> Input:
+    """Say what a record means in this state; `turn` is the one that it belongs to, None for the one that is open.
 
     Raises:
         IllegalTransition: a result or a start of a call that is not open.
@@ -126,20 +135,24 @@ def classify(state: TurnState, record: Record) -> Input:
             return _of_open_call(state, call, Input.CALL_STARTED)
         case ToolResult(call=call):
             return _of_open_call(state, call, _result_input(state, record))
+        case TurnFinished():
+            return Input.QUEUED_ENDED if turn in state.waiting_turns else Input.FINISHED
         case _:
             return _ALWAYS[type(record)]
 
 
 _ALWAYS: dict[type[Record], Input] = {
     SessionCreated: Input.CREATED,
+    TurnQueued: Input.QUEUED,
     User: Input.USER,
     StepUsage: Input.USAGE,
     CacheLoss: Input.CACHE_LOSS,
     Attempt: Input.ATTEMPT,
     Resumed: Input.RESUMED,
-    TurnFinished: Input.FINISHED,
 }
 """Records that mean the same in every state."""
+
+_OF_THE_QUEUE = frozenset({Input.QUEUED, Input.QUEUED_ENDED})
 
 
 def _of_open_call(state: TurnState, call: int, given: Input) -> Input:
@@ -156,11 +169,11 @@ def _result_input(state: TurnState, result: ToolResult) -> Input:
     return Input.LAST_RESULT_OVER_LIMIT if over else Input.LAST_RESULT
 
 
-def _taken(state: TurnState, record: Record) -> TurnState:
-    # Any record but `resumed` is progress: the count of restarts in vain begins anew (S4).
+def _taken(state: TurnState, record: Record, turn: TurnId | None) -> TurnState:
+    # Any record of the turn but `resumed` is progress: the count of restarts in vain begins anew (S4).
     match record:
         case User(options=options):
-            return replace(_between_turns(state), options=options)
+            return replace(_between_turns(state), options=options, queued=_without(state, turn))
         case Assistant():
             return _spoken(state, record)
         case StepUsage():
@@ -175,12 +188,29 @@ def _taken(state: TurnState, record: Record) -> TurnState:
             return replace(state, resumed=attempt)
         case TurnFinished(totals=totals):
             return replace(_between_turns(state), totals=totals)
-        case CacheLoss() | SessionCreated():  # pragma: no branch - no kind is left
+        case _:
             return state
 
 
+def _queue_changed(state: TurnState, record: Record, turn: TurnId | None) -> TurnState:
+    if not isinstance(record, TurnQueued):
+        return replace(state, queued=_without(state, turn))
+    assert turn is not None  # a message makes a turn, also while it waits
+    waiting = QueuedTurn(turn=turn, content=record.content, options=record.options)
+    return replace(state, queued=(*state.queued, waiting))
+
+
+def _without(state: TurnState, turn: TurnId | None) -> tuple[QueuedTurn, ...]:
+    return tuple(waiting for waiting in state.queued if waiting.turn != turn)
+
+
 def _between_turns(state: TurnState) -> TurnState:
-    return TurnState(totals=state.totals, used_tokens=state.used_tokens, first_prompt_tokens=state.first_prompt_tokens)
+    return TurnState(
+        totals=state.totals,
+        used_tokens=state.used_tokens,
+        first_prompt_tokens=state.first_prompt_tokens,
+        queued=state.queued,
+    )
 
 
 def _spoken(state: TurnState, record: Assistant) -> TurnState:

@@ -24,6 +24,7 @@ from service.core.records import (
 from service.core.result_text import CallOutcome, cancelled, not_run, stopped
 from service.core.turn_fold import advance
 from service.core.turn_state import TurnState
+from service.core.usage import UsageTotals
 
 _CUTTING = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER})
 
@@ -149,6 +150,11 @@ def _closed(
         close_call(open_call.call, started if open_call.started else waiting, cap=cap).result
         for open_call in state.open_calls
     )
+
+
+def of_queued_end(state: TurnState, outcome: Outcome, error: TurnError | None = None) -> TurnFinished:
+    """Give the end of a turn whose message was never taken up (H4)."""
+    return TurnFinished(outcome=outcome, error=error, steps=0, usage=UsageTotals(), totals=state.totals)
 
 
 def of_error(state: TurnState, kind: ErrorKind, message: str) -> tuple[Record, ...]:

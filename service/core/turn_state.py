@@ -36,6 +36,15 @@ class CallState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedTurn:
+    """A turn that waits for those before it (H4)."""
+
+    turn: TurnId
+    content: str
+    options: TurnOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
     """Everything that decides what a session's turn does next.
 
@@ -63,6 +72,12 @@ class TurnState:
     first_prompt_tokens: int = 0
     resumed: int = 0
     totals: SessionTotals = SessionTotals()
+    queued: tuple[QueuedTurn, ...] = ()
+
+    @property
+    def waiting_turns(self) -> tuple[TurnId, ...]:
+        """The turns of the queue, the next one first."""
+        return tuple(waiting.turn for waiting in self.queued)
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:

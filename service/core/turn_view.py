@@ -23,7 +23,7 @@ def turn_view(entries: Sequence[Entry]) -> TurnView:
     view = TurnView(
         id=first.turn,
         session=first.session,
-        state=ShownState.RUNNING,
+        state=ShownState.QUEUED if state.queued else ShownState.RUNNING,
         created_at=first.time,
         finished_at=None,
         outcome=None,
@@ -69,9 +69,11 @@ def turn_views(entries: Iterable[Entry]) -> tuple[TurnView, ...]:
 def session_status(state: TurnState) -> SessionStatus:
     """Say what a session's row shows of its turn state."""
     running = state.phase is not Phase.IDLE
+    # A queue without a turn before it is between two turns, and a start goes on with it (S4).
     return SessionStatus(
-        state=SessionState.RUNNING if running else SessionState.IDLE,
+        state=SessionState.RUNNING if running or state.queued else SessionState.IDLE,
         running=state.turn if running else None,
+        queued=state.waiting_turns,
         usage=state.totals.usage,
         used_tokens=state.used_tokens,
     )

@@ -113,7 +113,7 @@ class Asking:
         async with self._gate.permit(
             holder, lambda at: feed.publish_signal(turn, Queued(position=at)), alone=ask.alone
         ):
-            feed.forget_signal(Queued)
+            feed.forget_signal(turn, Queued)
             text = StepText(turn=turn, step=ask.step, attempt=len(live.state.failures))
             feed.begin_step(text)
             return await self._read(live, request, text)
@@ -192,7 +192,7 @@ def _tell(live: LiveSession, text: StepText, delta: CompletionDelta) -> None:
         )
         live.feed.publish_signal(text.turn, progress)
     elif isinstance(delta, Begun):
-        live.feed.forget_signal(Waiting)
+        live.feed.forget_signal(text.turn, Waiting)
     elif isinstance(delta, StillWaiting):
         live.feed.publish_signal(text.turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
 

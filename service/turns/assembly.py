@@ -14,6 +14,7 @@ from service.turns.cache_watch import CacheWatch
 from service.turns.feed import Feeds
 from service.turns.gate import Gate
 from service.turns.health_watch import HealthWatch
+from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
 from service.turns.preflight import Preflight
@@ -57,6 +58,7 @@ def assemble(
     min_room: int,
     tool_concurrency: int,
     resume_attempts: int,
+    queue_limit: int,
     retry_attempts: int,
     load_wait_ms: int,
     pin_slots: bool,
@@ -78,17 +80,19 @@ def assemble(
         BatchRunner(port or AbsentToolPort(), log, server, ids, concurrency=tool_concurrency),
         clock,
     )
+    live = LiveSessions(log, clock, meter, feeds, runner, resume_attempts=resume_attempts)
+    preflight = Preflight(llama, server, min_room=min_room)
     sessions = Sessions(
         log=log,
         clock=clock,
         ids=ids,
         feeds=feeds,
-        live=LiveSessions(log, clock, meter, feeds, runner, resume_attempts=resume_attempts),
+        live=live,
         server=server,
         baselines=BaselineMaker(
             agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens
         ),
-        preflight=Preflight(llama, server, min_room=min_room),
+        intake=TurnIntake(log, ids, live, preflight, queue_limit=queue_limit),
     )
     readiness = Readiness(log, llama, server, tools)
     return Turns(

@@ -30,7 +30,7 @@ class Feed:
         self.recent: deque[StoredRecord] = deque(maxlen=RECENT_RECORDS)
         self.step: StepText | None = None
         self.closing: Signal | None = None
-        self._newest: dict[str, tuple[int, SignalEvent]] = {}
+        self._newest: dict[tuple[str, TurnId | None], tuple[int, SignalEvent]] = {}
         self._version = 0
         self._wakers: set[asyncio.Event] = set()
 
@@ -53,24 +53,25 @@ class Feed:
         self.wake()
 
     def publish_signal(self, turn: TurnId | None, signal: Signal) -> None:
-        """Tell of a signal; a newer one of its kind replaces it for those who have not seen it."""
+        """Tell of a signal; a newer one of its turn and kind replaces it for those who have not seen it."""
         self._version += 1
         event = SignalEvent(session=self.session, turn=turn, signal=signal)
-        self._newest[signal.type] = (self._version, event)
+        self._newest[signal.type, turn] = (self._version, event)
         self.wake()
 
-    def forget_signal(self, kind: type[Signal]) -> None:
+    def forget_signal(self, turn: TurnId | None, kind: type[Signal]) -> None:
         """Don't tell new followers of what has passed."""
-        self._newest.pop(kind.type, None)
+        self._newest.pop((kind.type, turn), None)
 
     def begin_step(self, step: StepText) -> None:
         """Start the text of a step, or of another attempt at it."""
         self.step = step
 
-    def end_step(self) -> None:
-        """Forget the step's text and its signals: what is worth keeping of it is a record now."""
-        self.step = None
-        self._newest.clear()
+    def end_step(self, turn: TurnId | None) -> None:
+        """Forget the text of a turn's step and its signals: what is worth keeping of it is a record now."""
+        if self.step is not None and self.step.turn == turn:
+            self.step = None
+        self._newest = {key: told for key, told in self._newest.items() if key[1] != turn}
 
     def signals_after(self, version: int) -> list[SignalEvent]:
         """Give the newest signal of each kind that came after this version, in order."""

@@ -56,6 +56,8 @@ class LiveSession:
         self.state = TurnState()
         self.last_seq = 0
         self.prompt_sizes = PromptSizes()
+        # The turn of the queue whose message is just being put into the prompt; nothing runs it yet.
+        self.taking_up: TurnId | None = None
         self.cut_results: dict[int, CutResult] = {}
         self._projection = Projection()
         self._log = log
@@ -111,7 +113,7 @@ class LiveSession:
             for entry in entries:
                 self._take(entry)
             self._meter.appended(records)
-            self._publish(records, stored)
+            self._publish(stored)
 
     def _entries(self, records: Sequence[Record], turn: TurnId | None) -> list[Entry]:
         now = self._clock.now()
@@ -127,13 +129,13 @@ class LiveSession:
             self.prompt_sizes = self.prompt_sizes.after(record, len(self._projection))
         elif isinstance(record, ToolResult) and record.truncated:
             self.cut_results[record.call] = CutResult(entry.seq, record.data_class, record.untrusted)
-        self._projection.apply(record)
+        self._projection.apply(record, entry.turn)
         self.last_seq = entry.seq
 
-    def _publish(self, records: Sequence[Record], stored: Sequence[StoredRecord]) -> None:
+    def _publish(self, stored: Sequence[StoredRecord]) -> None:
         # In one go, so that no follower sees a step both as its record and as text in flight.
-        if any(record.type in _ENDS_STEP for record in records):
-            self.feed.end_step()
+        for turn in {record.turn for record in stored if record.type in _ENDS_STEP}:
+            self.feed.end_step(turn)
         self.feed.publish_records(stored)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 from service.codec import decode_record
 from service.core.baseline import ToolMode, ToolSelection
 from service.core.errors import ErrorKind
-from service.core.ids import SessionId
+from service.core.ids import SessionId, TurnId
 from service.core.records import Resumed
 from service.core.signals import Signal
 from service.core.tool_specs import decode_specs
@@ -44,8 +46,20 @@ class LiveSessions:
         self._runner = runner
         self._resume_attempts = resume_attempts
         self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
+        self._loaded: WeakValueDictionary[SessionId, LiveSession] = WeakValueDictionary()
         self._runs: dict[SessionId, TurnRun] = {}
+        self._when_ended: Callable[[SessionId], None] = lambda _: None
+        self._shutting_down = False
         self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
+
+    @property
+    def is_shutting_down(self) -> bool:
+        """Whether no further turn may start (H8)."""
+        return self._shutting_down
+
+    def when_ended(self, call: Callable[[SessionId], None]) -> None:
+        """Have `call` called for each session whose turn has ended while others wait in its queue."""
+        self._when_ended = call
 
     def run_of(self, session: SessionId) -> TurnRun | None:
         """Give the run that is in progress."""
@@ -77,10 +91,14 @@ class LiveSessions:
         live = await self._read(row)
         state = live.state
         if state.phase is Phase.IDLE:
+            self.keep(live)
+            self._let_others_in(live)
             return
         if state.resumed >= self._resume_attempts:
             message = f"the service ended {state.resumed} times while it went on with this turn (resume_attempts)"
             await live.append(*of_error(state, ErrorKind.CRASHED, message))
+            self.keep(live)
+            self._let_others_in(live)
             return
         await live.append(Resumed(attempt=state.resumed + 1))
         self.start(live)
@@ -90,7 +108,7 @@ class LiveSessions:
         baseline = baseline_of(row.created)
         entries = [decode_record(record.body) for record in stored]
         toolset = await self._toolset(baseline.tools)
-        return LiveSession(
+        live = self._loaded[row.id] = LiveSession(
             row.id,
             baseline=baseline,
             entries=entries,
@@ -100,6 +118,7 @@ class LiveSessions:
             clock=self._clock,
             meter=self._meter,
         )
+        return live
 
     async def _toolset(self, tools: ToolSelection) -> Toolset:
         if tools.hash is None:
@@ -137,7 +156,12 @@ class LiveSessions:
             del self._runs[live.id]
             if live.state.phase is Phase.IDLE:
                 self.keep(live)
+                self._let_others_in(live)
             live.feed.wake()
+
+    def _let_others_in(self, live: LiveSession) -> None:
+        if live.state.queued and not self._shutting_down:
+            self._when_ended(live.id)
 
     async def cancel(self, session: SessionId) -> None:
         """Cancel the session's turn and wait until it has ended (T13)."""
@@ -147,11 +171,28 @@ class LiveSessions:
         run.cancel()
         await run.ended()
 
-    async def finished(self, session: SessionId) -> None:
-        """Wait until the session's turn has ended, if one runs."""
+    async def over(self, session: SessionId, turn: TurnId) -> None:
+        """Wait until a turn that runs, or waits in the queue, is over."""
+        feed = self._feeds.of(session)
+        woken = asyncio.Event()
+        feed.attach(woken)
+        try:
+            while self._is_ahead(session, turn):
+                woken.clear()
+                run = self._runs.get(session)
+                if run is not None and run.turn == turn:
+                    await run.ended()
+                else:
+                    await woken.wait()
+        finally:
+            feed.detach(woken)
+
+    def _is_ahead(self, session: SessionId, turn: TurnId) -> bool:
         run = self._runs.get(session)
-        if run is not None:
-            await run.ended()
+        if run is not None and run.turn == turn:
+            return True
+        live = self._loaded.get(session)
+        return live is not None and (turn in live.state.waiting_turns or live.taking_up == turn)
 
     async def settled(self, session: SessionId) -> None:
         """Let a turn that has written its end leave: who saw that end may ask for the next turn at once."""
@@ -161,6 +202,7 @@ class LiveSessions:
 
     async def shut_down(self, drain_s: float, last_word: Signal) -> None:
         """Give running turns some time, end all followers, and leave what still runs in the log (H8)."""
+        self._shutting_down = True
         self._feeds.close_all(last_word)
         tasks = {run.task for run in self._runs.values() if run.task is not None}
         running = (await asyncio.wait(tasks, timeout=drain_s))[1] if tasks else set[asyncio.Task[None]]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from service.core.baseline import Compaction, Thinking, ToolMode
 from service.core.json_types import JsonObject
@@ -33,11 +34,20 @@ class SessionAsked:
     compaction: Compaction | None = None
 
 
+class OnBusy(StrEnum):
+    """What becomes of a message that comes while another turn runs (H4)."""
+
+    REJECT = "reject"
+    QUEUE = "queue"
+    INTERRUPT = "interrupt"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAsked:
     """A new turn; `limits` holds only those that were given."""
 
     content: str
+    on_busy: OnBusy = OnBusy.REJECT
     tool_choice: ToolChoice = ToolChoice.AUTO
     on_tool_limit: OnToolLimit = OnToolLimit.STOP
     limits: JsonObject | None = None

@@ -10,28 +10,23 @@ from service.codec import decode_record, encode_record
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import Entry, SessionCreated, ToolResult, User
+from service.core.records import Entry, SessionCreated, ToolResult
 from service.core.session_status import SessionStatus
 from service.core.signals import SessionDeleted, ShuttingDown
-from service.core.turn_state import Phase
 from service.core.turn_view import turn_view, turn_views
 from service.core.views import PromptView, SessionView, TurnState, TurnView
 from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.following import Following
+from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
-from service.turns.preflight import Preflight
 from service.turns.requests import SessionAsked, TurnAsked
 from service.turns.session_making import BaselineMaker
 from service.turns.session_view import session_view
-from service.turns.turn_options import turn_options
 
 log = structlog.get_logger(__name__)
-
-# What a client is told to wait before it asks a busy session again, in seconds.
-BUSY_RETRY_S = 1
 
 
 class Sessions:
@@ -47,7 +42,7 @@ class Sessions:
         live: LiveSessions,
         server: ModelServer,
         baselines: BaselineMaker,
-        preflight: Preflight,
+        intake: TurnIntake,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -56,9 +51,8 @@ class Sessions:
         self._live = live
         self._server = server
         self._baselines = baselines
-        self._preflight = preflight
+        self._intake = intake
         self._following = Following(log, feeds)
-        self._starting: set[SessionId] = set()
         self._deleting: set[SessionId] = set()
         self._shutting_down = False
 
@@ -124,7 +118,7 @@ class Sessions:
             self._deleting.discard(session)
 
     async def start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked) -> TurnId:
-        """Take a message in and run its turn; when this returns the message is in the log.
+        """Take a message in; when this returns it is in the log, and its turn runs or waits for its time (H4).
 
         Raises:
             RequestRefused: the session is busy, the message does not fit, a limit would rise, or the service shuts
@@ -133,31 +127,12 @@ class Sessions:
         self._refuse_at_shutdown()
         await self._live.settled(session)
         row = await self._row(session, owner)
-        self._refuse_busy(session, row)
-        self._starting.add(session)
         try:
-            return await self._start(row, asked)
+            return await self._intake.take(row, asked)
         except SequenceConflict:
             # The session was deleted in the meantime; anything else is a fault of ours.
             await self._row(session, owner)
             raise
-        finally:
-            self._starting.discard(session)
-
-    async def _start(self, row: SessionRow, asked: TurnAsked) -> TurnId:
-        live = await self._live.load_idle(row)
-        try:
-            options = turn_options(live, asked)
-            await self._preflight.check(live, asked.content)
-            turn = self._ids.turn()
-            await live.append(User(content=asked.content, options=options), turn=turn)
-        finally:
-            # A caller that is gone by now does not matter: a message that is in the log has its turn (H5).
-            if live.state.phase is Phase.IDLE:
-                self._live.keep(live)
-            else:
-                self._live.start(live)
-        return turn
 
     async def turn(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
         """Give the turn resource."""
@@ -174,18 +149,20 @@ class Sessions:
         view = await self.turn(session, turn, owner)
         if view.state is TurnState.FINISHED:
             return view, True
-        if self._live.run_of(session) is not None:
-            await self._live.cancel(session)
-        else:
+        if await self._intake.cancel_queued(session, turn):
+            return await self._turn(session, turn), False
+        run = self._live.run_of(session)
+        if run is None:
+            # Its end could not be written: that is made good now (S5).
             self._live.keep(await self._live.load_idle(await self._row(session, owner)))
+        elif run.turn == turn:
+            await self._live.cancel(session)
         return await self._turn(session, turn), False
 
     async def wait(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
         """Wait until the turn has ended, or waits for a person, and give it."""
         await self._row(session, owner)
-        run = self._live.run_of(session)
-        if run is not None and run.turn == turn:
-            await self._live.finished(session)
+        await self._live.over(session, turn)
         return await self._turn(session, turn)
 
     async def records(self, session: SessionId, owner: OwnerId, *, after: int, limit: int) -> Sequence[StoredRecord]:
@@ -265,18 +242,6 @@ class Sessions:
         if not stored:
             raise _no_such("turn", turn)
         return turn_view([decode_record(record.body) for record in stored])
-
-    def _refuse_busy(self, session: SessionId, row: SessionRow) -> None:
-        run = self._live.run_of(session)
-        if run is None and session not in self._starting:
-            return
-        turn = run.turn if run is not None else row.status.running
-        raise RequestRefused(
-            ProblemCode.TURN_IN_PROGRESS,
-            "This session is busy with another turn. Wait for its end or cancel it, then send the message again.",
-            extensions={"turn": turn},
-            retry_after_s=BUSY_RETRY_S,
-        )
 
     def _refuse_at_shutdown(self) -> None:
         if self._shutting_down:

@@ -32,6 +32,7 @@ from service.core.records import (
     CacheLossReason,
     CutCall,
     Entry,
+    ForkLink,
     Limit,
     Outcome,
     ParentLink,
@@ -47,6 +48,7 @@ from service.core.records import (
     TurnError,
     TurnFinished,
     TurnOptions,
+    TurnQueued,
     User,
 )
 from service.core.signals import ContentDelta, Queued, ShuttingDown, Signal
@@ -68,7 +70,9 @@ FULL: tuple[Record, ...] = (
             template=TemplateProfile(hash="t", tools=True, parallel=False),
         ),
         parent=ParentLink(session=SESSION, turn=TURN, call=3),
+        fork=ForkLink(session=SESSION, seq=4, hash="ab"),
     ),
+    TurnQueued(content="Later", options=TurnOptions(response_format={"type": "json_object"})),
     User(content="Hi", options=TurnOptions(response_format={"type": "json_object"})),
     Assistant(
         step=1,

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.core.baseline import Baseline, TemplateProfile
+from service.core.ids import TurnId
 from service.core.projection import CLOSING_TEXT, Projection
 from service.core.records import (
     Assistant,
@@ -26,6 +27,7 @@ from service.core.records import (
     ToolResult,
     TurnFinished,
     TurnOptions,
+    TurnQueued,
     User,
 )
 from service.core.usage import UsageTotals
@@ -117,6 +119,17 @@ def test_arguments_are_always_an_object(raw: str, shown: str) -> None:
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_a_turn_without_a_last_word_of_the_assistant_is_closed_with_a_fixed_one(outcome: Outcome) -> None:
     assert project(user("Hi"), ended(outcome))[-1] == {"role": "assistant", "content": CLOSING_TEXT[outcome]}
+
+
+@pytest.mark.rules("P2", "P4", "H4")
+def test_a_turn_that_ends_in_the_queue_leaves_no_word_in_the_prompt() -> None:
+    projection = Projection()
+    projection.apply(user("Hi"), TurnId("trn_1"))
+    projection.apply(TurnQueued(content="Later", options=TurnOptions()), TurnId("trn_2"))
+    projection.apply(ended(Outcome.CANCELLED), TurnId("trn_2"))
+    assert projection.messages == ({"role": "user", "content": "Hi"},)
+    projection.apply(ended(Outcome.CANCELLED), TurnId("trn_1"))
+    assert projection.messages[-1] == {"role": "assistant", "content": CLOSING_TEXT[Outcome.CANCELLED]}
 
 
 @pytest.mark.rules("P4", "T12")

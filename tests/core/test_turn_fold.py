@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -31,13 +32,14 @@ from service.core.records import (
     ToolResult,
     TurnFinished,
     TurnOptions,
+    TurnQueued,
     User,
 )
 from service.core.turn_fold import TRANSITIONS, Input, advance, apply, classify, fold
-from service.core.turn_state import CallState, Phase, TurnState
+from service.core.turn_state import CallState, Phase, QueuedTurn, TurnState
 from service.core.usage import UsageTotals
 
-TURN = TurnId("trn_1")
+TURN, WAITING = TurnId("trn_1"), TurnId("trn_2")
 
 
 def a_call(number: int) -> ToolCall:
@@ -66,6 +68,8 @@ FINISHED = TurnFinished(
 
 RECORDS: dict[Input, Record] = {
     Input.CREATED: SessionCreated(agent=None, baseline=Baseline()),
+    Input.QUEUED: TurnQueued(content="Later", options=TurnOptions()),
+    Input.QUEUED_ENDED: FINISHED,
     Input.USER: User(content="Hello", options=TurnOptions()),
     Input.ANSWER: Assistant(step=1, content="Hi", reasoning="", finish_reason="stop"),
     Input.CALLS: Assistant(step=1, content="", reasoning="", tool_calls=(a_call(1),), finish_reason="tool_calls"),
@@ -92,6 +96,7 @@ def state_for(phase: Phase, given: Input) -> TurnState:
     return TurnState(
         phase=phase,
         turn=None if phase is Phase.IDLE else TURN,
+        queued=(QueuedTurn(turn=WAITING, content="Later", options=TurnOptions()),),
         batches=1,
         batch=OPEN.get(given, (CallState(call=a_call(1)),)),
     )
@@ -101,12 +106,15 @@ def state_for(phase: Phase, given: Input) -> TurnState:
 @pytest.mark.parametrize(("phase", "given"), list(itertools.product(Phase, Input)))
 def test_each_cell_of_the_table_leads_where_it_says_or_is_refused(phase: Phase, given: Input) -> None:
     state, record = state_for(phase, given), RECORDS[given]
-    assert classify(state, record) is given
+    turn = TURN
+    if given in (Input.QUEUED, Input.QUEUED_ENDED):
+        turn = WAITING if given is Input.QUEUED_ENDED else TurnId("trn_3")
+    assert classify(state, record, turn) is given
     if (phase, given) in TRANSITIONS:
-        assert advance(state, record).phase is TRANSITIONS[phase, given]
+        assert advance(state, record, turn).phase is TRANSITIONS[phase, given]
     else:
         with pytest.raises(IllegalTransition):
-            advance(state, record)
+            advance(state, record, turn)
 
 
 def test_every_phase_can_be_left_and_every_input_is_taken_somewhere() -> None:
@@ -207,3 +215,29 @@ def test_thinking_left_never_falls_below_zero() -> None:
     options = TurnOptions(limits=Limits(thinking_tokens=1))
     state = fold([entry(User(content="Hello", options=options)), entry(usage())])
     assert state.thinking_left == 0
+
+
+def queued(turn: str, content: str) -> Entry:
+    return entry(TurnQueued(content=content, options=TurnOptions()), TurnId(turn))
+
+
+@pytest.mark.rules("H4")
+def test_messages_wait_in_order_until_they_are_taken_up_or_taken_out() -> None:
+    first = [entry(RECORDS[Input.USER]), queued("trn_2", "Two"), queued("trn_3", "Three"), queued("trn_4", "Four")]
+    taken_out = entry(replace(FINISHED, outcome=Outcome.CANCELLED), TurnId("trn_3"))
+    state = fold([*first, taken_out])
+    assert (state.phase, state.turn, state.waiting_turns) == (Phase.ASKING, TURN, ("trn_2", "trn_4"))
+
+    answered = [entry(RECORDS[Input.ANSWER]), entry(FINISHED)]
+    taken_up = entry(User(content="Two", options=TurnOptions()), TurnId("trn_2"))
+    state = fold([*first, taken_out, *answered, taken_up])
+    assert (state.phase, state.turn, state.waiting_turns) == (Phase.ASKING, "trn_2", ("trn_4",))
+    assert [waiting.content for waiting in state.queued] == ["Four"]
+
+
+@pytest.mark.rules("H4")
+def test_what_waits_changes_nothing_of_the_turn_that_runs() -> None:
+    running = [entry(RECORDS[Input.USER]), entry(RECORDS[Input.CALLS])]
+    before = fold(running)
+    after = fold([*running, queued("trn_2", "Two"), entry(FINISHED, TurnId("trn_2"))])
+    assert after == before

@@ -67,6 +67,7 @@ class House:
             min_room=16,
             tool_concurrency=4,
             resume_attempts=3,
+            queue_limit=16,
             retry_attempts=2,
             load_wait_ms=300_000,
             pin_slots=pin_slots,

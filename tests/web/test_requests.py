@@ -8,7 +8,7 @@ import pytest
 
 from service.core.baseline import Compaction, Thinking, ToolMode
 from service.core.records import OnToolLimit, ToolChoice
-from service.turns.requests import SessionAsked, ToolsAsked, TurnAsked
+from service.turns.requests import OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from tests.web.fakes import FakeSessions
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H2")]
@@ -258,14 +258,14 @@ async def _post_raw(http: httpx.AsyncClient, body: object) -> httpx.Response:
     return await http.post(TURNS, content=content, headers={"Content-Type": "application/json", **AT_ONCE})
 
 
-@pytest.mark.parametrize("value", ["queue", "interrupt"])
-async def test_another_way_with_a_busy_session_is_refused_and_not_ignored(
-    http: httpx.AsyncClient, sessions: FakeSessions, value: str
+@pytest.mark.rules("H4")
+@pytest.mark.parametrize("on_busy", list(OnBusy))
+async def test_a_busy_session_is_met_as_the_message_says(
+    http: httpx.AsyncClient, sessions: FakeSessions, on_busy: OnBusy
 ) -> None:
-    told = faults(await http.post(TURNS, json={"content": "Hi", "on_busy": value}))
+    await http.post(TURNS, json={"content": "Hi", "on_busy": on_busy}, headers=AT_ONCE)
 
-    assert told == {"on_busy": f"{value} is not available in this version"}
-    assert sessions.started == []
+    assert [asked.on_busy for asked in sessions.started] == [on_busy]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ _START_REFUSALS = refusals(
     ProblemCode.NOT_FOUND,
     ProblemCode.NOT_ACCEPTABLE,
     ProblemCode.TURN_IN_PROGRESS,
+    ProblemCode.QUEUE_FULL,
     ProblemCode.SESSION_FULL,
     ProblemCode.SHUTTING_DOWN,
 )

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted, not_yet
+from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted
 from service.core.baseline import Compaction, Thinking
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
-from service.turns.requests import SessionAsked, ToolsAsked, TurnAsked
+from service.turns.requests import OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from service.web.schemas.text_bounds import LongText, ShortText
 
 METADATA_KEYS_MAX = 16
@@ -83,9 +83,9 @@ class TurnRequest(StrictModel):
     content: Annotated[LongText, Field(min_length=1, description="The message, at most 1 MiB of UTF-8.")]
     on_busy: (
         Annotated[
-            Literal["reject"],
-            not_yet("queue", "interrupt"),
-            Field(description="What to do while another turn runs: refuse this one."),
+            OnBusy,
+            _FromString,
+            Field(description="While another turn runs: refuse this one, put it behind the others, or cancel that."),
         ]
         | None
     ) = None
@@ -98,6 +98,7 @@ class TurnRequest(StrictModel):
         """Give it in the words of the core."""
         return TurnAsked(
             content=self.content,
+            on_busy=self.on_busy or OnBusy.REJECT,
             tool_choice=self.tool_choice or ToolChoice.AUTO,
             on_tool_limit=self.on_tool_limit or OnToolLimit.STOP,
             limits=_given(self.limits),
