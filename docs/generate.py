@@ -82,7 +82,7 @@ A server that doesn't answer is bounded by settings of its own (`busy_wait_ms`, 
 {cutting}
 
 The cap of a result is `tool_result_cap`, or a quarter of the context at three bytes a token where that is less; it is
-never less than 256 bytes. The whole text stays in the log: read it with `GET /sessions/{{id}}/records/{{seq}}/full`.
+never less than 128 bytes. The whole text stays in the log: read it with `GET /sessions/{{id}}/records/{{seq}}/full`.
 The model reads on with the tool `read_result`, which the text in the gap names with its arguments. A cut never falls
 within a character, an emoji of several code points included.
 

@@ -14,6 +14,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import ParentLink, Record
+from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionStatus
 from service.core.slot_state import SlotState
 from service.core.tool_port import ToolAnswer, ToolRequest
@@ -174,9 +175,14 @@ class SessionLog(Protocol):
     """
 
     async def create_session(
-        self, session: NewSession, records: Sequence[RecordDraft], status: SessionStatus
+        self,
+        session: NewSession,
+        records: Sequence[RecordDraft],
+        status: SessionStatus,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
-        """Make a session and append its first records in one transaction."""
+        """Make a session and append its first records in one transaction, and keep the request's key in it (H3)."""
         ...
 
     async def append(
@@ -186,12 +192,24 @@ class SessionLog(Protocol):
         records: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Append all records or none; they are on disk when this returns (S1, S2).
+
+        A `key` is kept in the same transaction, with the turn of the first record (H3).
 
         Raises:
             SequenceConflict: the log's last `seq` is not `expected_seq`, or the session is gone.
         """
+        ...
+
+    async def keyed(self, key: RequestKey) -> KeyedAnswer | None:
+        """Give what was created under a key, whatever the body of that request was (H3)."""
+        ...
+
+    async def forget_keys(self, before: datetime) -> None:
+        """Forget the keys that were kept before a moment."""
         ...
 
     async def read(
@@ -240,6 +258,13 @@ class SessionLog(Protocol):
 
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
+        ...
+
+    async def prune(self, before: datetime, *, limit: int) -> Sequence[SessionId]:
+        """Remove sessions that are idle, were last changed before a moment and have no children; give their ids (S7).
+
+        At most `limit` of them, oldest first; a child goes before its parent, so ask again until none is left.
+        """
         ...
 
     async def put_specs(self, specs_hash: str, specs: bytes) -> None:

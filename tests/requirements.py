@@ -145,3 +145,50 @@ KNOWN_GAPS = {
     "K4": "redirects and proxies aren't tested on every way out",
     "K5": "secrets aren't searched for in all outputs",
 }
+
+CASES = {
+    1: "A kill while a tool runs leaves no call without exactly one answer.",
+    2: "A turn that ends while calls are open leaves each of them answered, and the next turn succeeds.",
+    3: "However many messages come at once, one session asks the model for one of them at a time.",
+    4: "A model server that keeps failing ends the turn, and the session takes the next one.",
+    5: "A writer that comes late has its records refused, and the log stays whole.",
+    6: "A model that fails behind an approved call costs neither the approval nor a second run.",
+    7: "An approval is acted on after the process that asked for it has gone.",
+    8: "A call that was approved is not asked about again.",
+    9: "A child conversation shows the same records live and replayed.",
+    10: "A stream that is cut before anything came is resumed by the cursor that the client had.",
+    11: "A dashboard that listens to everything sees a turn that somebody else has started.",
+    12: "A client that leaves as soon as its message was accepted finds the turn finished and stored.",
+    13: "A client that leaves a quiet stream leaves no task behind.",
+    14: "A shutdown ends in time with streams open, and each of them gets a last event.",
+    15: "Characters that end lines or stand for no text are equal from end to end.",
+    16: "Arguments that are no JSON object, or far too long, end in a short result, and the turn goes on.",
+    17: "A tool that isn't there is answered with those that are, and the turn ends with text.",
+    18: "An empty answer is asked for again, never shown to the model, and in the end a failure with a name.",
+    19: "A stream that doesn't end as it should ends the turn all the same.",
+    20: "Thought that leaks into the answer is told from it, wherever the stream is cut.",
+    21: "In a round of tools each request begins with the bytes of the one before, thoughts included.",
+    22: "Over many turns nothing changes in a prompt that was sent once.",
+    23: "A compaction loses no call that is open and survives a kill.",
+    24: "A repeated key gives the same turn, and with another body it is refused.",
+    25: "One write that fails costs one turn, and the next one is kept.",
+    26: "A call that is made again and again is seen through every spelling, and ends the turn.",
+    27: "A result far longer than the context ends its turn with an outcome and leaves the session usable.",
+    28: "A thought without an end is ended, and an answer or a failure with a name follows.",
+}
+"""What went wrong in similar systems, a sentence for each kind: a test names them as `@pytest.mark.cases(2)`."""
+
+OPEN_CASES = {
+    1: "restarts that follow a stop are shown; kills at every point come with the recovery tests (S4)",
+    6: "approvals (A1)",
+    7: "approvals (A6)",
+    8: "approvals (A1)",
+    9: "handoffs (G2)",
+    11: "the stream of all sessions and the dashboard",
+    14: "shutdown with many open streams (H8)",
+    23: "compaction (C1)",
+    24: "idempotency keys (H3)",
+    25: "a store whose disk is full (S5)",
+    27: "a result is cut to fit; a session that is full all the same, of many or very dense results, waits for C1",
+}
+"""Cases that wait for a later part of the product, and for which; such a case may have tests of what is built."""

@@ -16,6 +16,7 @@ from service.core.chain import Head
 from service.core.errors import SequenceConflict, StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
+from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionState, SessionStatus
 from service.ports import NewSession, RecordDraft, SessionRow, StoredRecord
 
@@ -58,10 +59,16 @@ class MemoryLog:
     def __init__(self) -> None:
         self._sessions: dict[SessionId, _Kept] = {}
         self._specs: dict[str, bytes] = {}
+        self._keys: dict[tuple[str, ...], tuple[datetime, KeyedAnswer]] = {}
         self._last_pos = 0
 
     async def create_session(
-        self, session: NewSession, records: Sequence[RecordDraft], status: SessionStatus
+        self,
+        session: NewSession,
+        records: Sequence[RecordDraft],
+        status: SessionStatus,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Make a session and append its first records.
 
@@ -74,6 +81,7 @@ class MemoryLog:
             raise StoreFailure(f"the parent session {session.parent.session} is not there")
         made = replace(session, metadata=dict(session.metadata))
         kept = self._sessions[session.id] = _Kept(made=made, updated_at=session.created_at, status=status)
+        self._keep_key(key, session.id, records, session.created_at)
         return self._extend(kept, records)
 
     async def append(
@@ -83,6 +91,8 @@ class MemoryLog:
         records: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Append all records or none (S1).
 
@@ -95,7 +105,24 @@ class MemoryLog:
         if kept.head.seq != expected_seq:
             raise SequenceConflict(f"session {session} is at seq {kept.head.seq}, not {expected_seq}")
         kept.status, kept.updated_at = status, now
+        self._keep_key(key, session, records, now)
         return self._extend(kept, records)
+
+    def _keep_key(
+        self, key: RequestKey | None, session: SessionId, records: Sequence[RecordDraft], now: datetime
+    ) -> None:
+        if key is not None:
+            answer = KeyedAnswer(body=key.body, session=session, turn=records[0].turn)
+            self._keys.setdefault((key.owner, key.method, key.path, key.key), (now, answer))
+
+    async def keyed(self, key: RequestKey) -> KeyedAnswer | None:
+        """Give what was created under a key (H3)."""
+        kept = self._keys.get((key.owner, key.method, key.path, key.key))
+        return kept[1] if kept is not None else None
+
+    async def forget_keys(self, before: datetime) -> None:
+        """Forget the keys that were kept before a moment."""
+        self._keys = {key: kept for key, kept in self._keys.items() if kept[0] >= before}
 
     def _extend(self, kept: _Kept, drafts: Sequence[RecordDraft]) -> Sequence[StoredRecord]:
         head = kept.head
@@ -198,10 +225,24 @@ class MemoryLog:
         """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
         if self._sessions.pop(session, None) is None:
             return False
+        self._keys = {key: kept for key, kept in self._keys.items() if kept[1].session != session}
         children = [child for child, kept in self._sessions.items() if _is_child(kept, session)]
         for child in children:
             await self.delete_session(child)
         return True
+
+    async def prune(self, before: datetime, *, limit: int) -> Sequence[SessionId]:
+        """Remove at most `limit` sessions that are idle and were last changed before a moment (S7)."""
+        parents = {kept.made.parent.session for kept in self._sessions.values() if kept.made.parent is not None}
+        idle = [
+            session
+            for session, kept in self._sessions.items()
+            if kept.status.state is SessionState.IDLE and kept.updated_at < before and session not in parents
+        ]
+        pruned = sorted(idle)[:limit]
+        for session in pruned:
+            await self.delete_session(session)
+        return pruned
 
     async def put_specs(self, specs_hash: str, specs: bytes) -> None:
         """Keep a spec list once, under the hash of its bytes (X3)."""

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from service.core.text_boundary import boundary_before, boundary_behind
 
 LEAST_CAP = 256
-"""No result is cut to less: below that nothing of it could be told beside what was left out."""
+"""The least that may be set: below that little could be told beside what was left out."""
+
+LEAST_SHARE = 128
+"""No result is cut to less, however full the context is: it says at least that and where it was cut."""
 
 # Tools answer in JSON and numbers, of which a token holds fewer bytes than of prose.
 _BYTES_PER_TOKEN = 3
@@ -34,7 +37,7 @@ def result_cap(
         room = max(0, context_tokens - used_tokens) * _BYTES_PER_TOKEN // _HALF
         share = max(0, room - batch_bytes) // open_calls
         cap = min(cap, context_tokens * _BYTES_PER_TOKEN // _QUARTER, share)
-    return max(LEAST_CAP, cap)
+    return max(LEAST_SHARE, cap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import structlog
 from service.core.errors import ErrorKind, ProblemCode, RequestRefused, StoreFailure
 from service.core.ids import SessionId, TurnId
 from service.core.records import Outcome, TurnError, TurnQueued, User
+from service.core.request_key import RequestKey
 from service.core.signals import Queued
 from service.core.turn_records import of_queued_end
 from service.core.turn_state import Phase, QueuedTurn
@@ -41,8 +42,10 @@ class TurnIntake:
         self._proceeding: set[asyncio.Task[None]] = set()
         live.when_ended(self._proceed_soon)
 
-    async def take(self, row: SessionRow, asked: TurnAsked) -> TurnId:
+    async def take(self, row: SessionRow, asked: TurnAsked, key: RequestKey | None = None) -> TurnId:
         """Take a message in; when this returns it is in the log, as a turn's beginning or in the queue.
+
+        `key` is kept with it (H3).
 
         Raises:
             RequestRefused: the session is busy, its queue is full, the message does not fit, or a limit would rise.
@@ -55,7 +58,7 @@ class TurnIntake:
             if run is None:
                 live = await self._live.load_idle(row)
                 if not live.state.queued:
-                    return await self._start(live, asked)
+                    return await self._start(live, asked, key)
                 self._live.keep(live)
                 self._proceed_soon(row.id)
             else:
@@ -64,9 +67,9 @@ class TurnIntake:
                 case OnBusy.REJECT:
                     raise self._busy(row)
                 case OnBusy.QUEUE:
-                    return await self._queue(live, asked)
+                    return await self._queue(live, asked, key)
                 case OnBusy.INTERRUPT:  # pragma: no branch - no kind is left
-                    return await self._interrupt(live, asked)
+                    return await self._interrupt(live, asked, key)
 
     async def cancel_queued(self, session: SessionId, turn: TurnId) -> bool:
         """Take a turn out of the queue; False when it isn't in it (T13)."""
@@ -92,18 +95,18 @@ class TurnIntake:
             finally:
                 self._let_go(live)
 
-    async def _start(self, live: LiveSession, asked: TurnAsked) -> TurnId:
+    async def _start(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         try:
             options = turn_options(live, asked)
             await self._preflight.check(live, asked.content)
             turn = self._ids.turn()
-            await live.append(User(content=asked.content, options=options), turn=turn)
+            await live.append(User(content=asked.content, options=options), turn=turn, key=key)
         finally:
             # A caller that is gone by now does not matter: a message that is in the log has its turn (H5).
             self._let_go(live)
         return turn
 
-    async def _queue(self, live: LiveSession, asked: TurnAsked) -> TurnId:
+    async def _queue(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         options = turn_options(live, asked)
         if len(live.state.queued) >= self._queue_limit:
             raise RequestRefused(
@@ -114,14 +117,14 @@ class TurnIntake:
             )
         await self._preflight.check(live, asked.content)
         turn = self._ids.turn()
-        await live.append(TurnQueued(content=asked.content, options=options), turn=turn)
+        await live.append(TurnQueued(content=asked.content, options=options), turn=turn, key=key)
         _tell_positions(live)
         if live.state.phase is Phase.IDLE:
             # What it was to wait for has ended in the meantime.
             self._proceed_soon(live.id)
         return turn
 
-    async def _interrupt(self, live: LiveSession, asked: TurnAsked) -> TurnId:
+    async def _interrupt(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         # Looked at before anything is cancelled: a message that is refused interrupts nothing.
         turn_options(live, asked)
         await self._preflight.check(live, asked.content)
@@ -130,7 +133,7 @@ class TurnIntake:
         if row is None:
             raise RequestRefused(ProblemCode.NOT_FOUND, f"There is no session {live.id!r}.")
         try:
-            return await self._start(await self._live.load_idle(row), asked)
+            return await self._start(await self._live.load_idle(row), asked, key)
         finally:
             # Those that wait come next in any case.
             self._proceed_soon(live.id)

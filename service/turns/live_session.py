@@ -14,6 +14,7 @@ from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.projection import Projection
 from service.core.records import Assistant, Entry, Record, SessionCreated, ToolResult
+from service.core.request_key import RequestKey
 from service.core.toolset import Toolset
 from service.core.turn_fold import apply
 from service.core.turn_state import TurnState
@@ -77,18 +78,23 @@ class LiveSession:
         return self._projection.with_question(content)
 
     async def append(
-        self, *records: Record, turn: TurnId | None = None, wholes: Mapping[int, str] | None = None
+        self,
+        *records: Record,
+        turn: TurnId | None = None,
+        wholes: Mapping[int, str] | None = None,
+        key: RequestKey | None = None,
     ) -> None:
         """Append records to the log, fold them, then publish them, in this order and as one.
 
-        `wholes` are the whole texts of results that were cut, by call; they are kept beside them (T9). A cancel that
-        comes while the write is under way waits for it: the log and the memory never part.
+        `wholes` are the whole texts of results that were cut, by call; they are kept beside them (T9). `key` is that
+        of the request that they answer (H3). A cancel that comes while the write is under way waits for it: the log
+        and the memory never part.
 
         Raises:
             StoreFailure: nothing was kept.
         """
         turn = turn if turn is not None else self.state.turn
-        writing = asyncio.ensure_future(self._append(records, turn, wholes or {}))
+        writing = asyncio.ensure_future(self._append(records, turn, wholes or {}, key))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -101,7 +107,9 @@ class LiveSession:
             writing.exception()
             raise
 
-    async def _append(self, records: Sequence[Record], turn: TurnId | None, wholes: Mapping[int, str]) -> None:
+    async def _append(
+        self, records: Sequence[Record], turn: TurnId | None, wholes: Mapping[int, str], key: RequestKey | None
+    ) -> None:
         async with self._appending:
             entries = self._entries(records, turn)
             state = self.state
@@ -109,7 +117,7 @@ class LiveSession:
                 state = apply(state, entry)
             drafts = [_draft(entry, wholes) for entry in entries]
             now = entries[-1].time
-            stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now)
+            stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now, key=key)
             for entry in entries:
                 self._take(entry)
             self._meter.appended(records)

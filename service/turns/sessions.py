@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import structlog
@@ -11,6 +12,7 @@ from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, S
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import Entry, SessionCreated, ToolResult
+from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.core.signals import SessionDeleted, ShuttingDown
 from service.core.turn_view import turn_view, turn_views
@@ -20,6 +22,7 @@ from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.following import Following
 from service.turns.intake import TurnIntake
+from service.turns.keyed_requests import KeyedRequests
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
 from service.turns.requests import SessionAsked, TurnAsked
@@ -53,16 +56,23 @@ class Sessions:
         self._baselines = baselines
         self._intake = intake
         self._following = Following(log, feeds)
+        self._keyed = KeyedRequests(log)
         self._deleting: set[SessionId] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._shutting_down = False
 
-    async def create(self, asked: SessionAsked, owner: OwnerId) -> SessionView:
-        """Make a session.
+    async def create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None = None) -> SessionView:
+        """Make a session; a repeated `key` gives the one that was made with it (H3).
 
         Raises:
             RequestRefused: what was asked can't be had, or the service shuts down.
         """
         self._refuse_at_shutdown()
+        async with self._keyed.first(key) as known:
+            session = await self._create(asked, owner, key) if known is None else known.session
+        return await self.view(session, owner)
+
+    async def _create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
         made = await self._baselines.make(asked)
         if made.specs is not None and made.baseline.tools.hash is not None:
             # Before the session that names them, so that a crash in between leaves no session without its specs.
@@ -80,8 +90,8 @@ class Sessions:
         record = SessionCreated(agent=made.agent, baseline=made.baseline)
         entry = Entry(session=session.id, turn=None, seq=1, time=now, record=record)
         draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
-        await self._log.create_session(session, [draft], SessionStatus())
-        return await self.view(session.id, owner)
+        await self._log.create_session(session, [draft], SessionStatus(), key=key)
+        return session.id
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""
@@ -117,18 +127,29 @@ class Sessions:
         finally:
             self._deleting.discard(session)
 
-    async def start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked) -> TurnId:
+    async def start_turn(
+        self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None = None
+    ) -> TurnId:
         """Take a message in; when this returns it is in the log, and its turn runs or waits for its time (H4).
+
+        A repeated `key` gives the turn that was started with it (H3).
 
         Raises:
             RequestRefused: the session is busy, the message does not fit, a limit would rise, or the service shuts
                 down.
         """
         self._refuse_at_shutdown()
+        await self._row(session, owner)
+        async with self._keyed.first(key) as known:
+            if known is not None and known.turn is not None:
+                return known.turn
+            return await self._start_turn(session, owner, asked, key)
+
+    async def _start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         await self._live.settled(session)
         row = await self._row(session, owner)
         try:
-            return await self._intake.take(row, asked)
+            return await self._intake.take(row, asked, key)
         except SequenceConflict:
             # The session was deleted in the meantime; anything else is a fault of ours.
             await self._row(session, owner)
@@ -158,6 +179,24 @@ class Sessions:
         elif run.turn == turn:
             await self._live.cancel(session)
         return await self._turn(session, turn), False
+
+    def left(self, session: SessionId, turn: TurnId, owner: OwnerId) -> None:
+        """Take note that the client for whom the turn runs has gone: the turn is cancelled (H5).
+
+        A client that a stopping service sends away has not gone: its turn goes on with the next start.
+        """
+        if self._shutting_down:
+            return
+        task = asyncio.create_task(self._cancel_left(session, turn, owner), name=f"client of {turn} left")
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _cancel_left(self, session: SessionId, turn: TurnId, owner: OwnerId) -> None:
+        try:
+            await self.cancel(session, turn, owner)
+        except (RequestRefused, StoreFailure) as failure:
+            # The session was deleted, or the store is broken: then the turn has an end of its own.
+            log.info("turn.not_cancelled", session=session, turn=turn, reason=str(failure))
 
     async def wait(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
         """Wait until the turn has ended, or waits for a person, and give it."""

@@ -13,9 +13,9 @@ from fastapi import Depends, Header, Path, Query, Request
 
 from service.bootstrap import Application
 from service.config import Settings
-from service.config.shapes import NOT_AVAILABLE
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
+from service.core.request_key import RequestKey, body_hash
 from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
 from service.web.validation import refused_field, unknown_detail
 
@@ -52,14 +52,29 @@ def only_query(*names: str) -> Any:
     return Depends(check)
 
 
-async def _no_idempotency_key(request: Request) -> None:
-    # A key that is taken and ignored would let a repeated request do its work twice.
-    if "idempotency-key" in request.headers:
-        raise refused_field("header", "Idempotency-Key", NOT_AVAILABLE)
+async def request_key(
+    request: Request,
+    owner: Annotated[OwnerId, Depends(owner)],
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            pattern="^[!-~]{1,255}$",
+            description="1 to 255 visible ASCII characters: the same request with it again gives the first answer.",
+        ),
+    ] = None,
+) -> RequestKey | None:
+    """Read the request's key (H3).
 
-
-refuse_idempotency_key = Depends(_no_idempotency_key)
-"""A dependency of routes that create something (H3)."""
+    Raises:
+        RequestRefused: validation.
+    """
+    if key is None:
+        return None
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise refused_field("header", "Idempotency-Key", "should be sent once")
+    body = body_hash(await request.body())
+    return RequestKey(owner=owner, method=request.method, path=request.url.path, key=key, body=body)
 
 
 async def wanted_form(
@@ -159,6 +174,7 @@ PageLimit = Annotated[int, Query(ge=1, le=PAGE_MAX, description=f"Items of a pag
 ApplicationDep = Annotated[Application, Depends(application)]
 SettingsDep = Annotated[Settings, Depends(settings)]
 OwnerDep = Annotated[OwnerId, Depends(owner)]
+RequestKeyDep = Annotated[RequestKey | None, Depends(request_key)]
 WantedForm = Annotated[AnswerForm, Depends(wanted_form)]
 ResumeAfter = Annotated[int | None, Depends(resume_after)]
 RecordCursor = Annotated[int, Depends(record_cursor)]

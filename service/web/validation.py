@@ -18,8 +18,6 @@ MAX_NAME_CHARACTERS = 100
 PLANNED = frozenset(
     {
         "fork",
-        "on_disconnect",
-        "Idempotency-Key",
     }
 )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from service.core.result_cap import LEAST_CAP, capped, page_of, result_cap
+from service.core.result_cap import LEAST_CAP, LEAST_SHARE, capped, page_of, result_cap
 
 pytestmark = pytest.mark.rules("T9")
 
@@ -31,7 +31,7 @@ def repeated(pieces: list[str], times: int) -> str:
 
 
 TEXTS = st.builds(repeated, st.lists(st.sampled_from(PIECES), min_size=1, max_size=12), st.integers(1, 120))
-CAPS = st.integers(LEAST_CAP, 3000)
+CAPS = st.integers(LEAST_SHARE, 3000)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ CAPS = st.integers(LEAST_CAP, 3000)
         # Half of what is left.
         (16_384, 4096, 2048, 3072),
         (16_384, 4096, 2049, 3070),
-        (16_384, 4096, 4000, LEAST_CAP),
-        (16_384, 4096, 5000, LEAST_CAP),
-        (100, 1_000_000, 0, LEAST_CAP),
+        (16_384, 4096, 4000, 144),
+        (16_384, 4096, 5000, LEAST_SHARE),
+        (100, 1_000_000, 0, LEAST_SHARE),
         (LEAST_CAP + 1, None, 0, LEAST_CAP + 1),
     ],
 )

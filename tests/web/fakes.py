@@ -18,6 +18,7 @@ from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import Outcome
+from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.core.usage import UsageTotals
 from service.core.views import ContextFill, PromptView, SessionView, TurnState, TurnView
@@ -155,6 +156,9 @@ class FakeSessions:
         self.reads: list[tuple[int, int]] = []
         self.second_read_fails: Exception | None = None
         self.full_texts: dict[int, str] = {}
+        self.keys: list[RequestKey | None] = []
+        self.left_turns: list[TurnId] = []
+        self.someone_left = asyncio.Event()
 
     def _check(self, session: SessionId, turn: TurnId = TURN) -> None:
         if self.refusal is not None:
@@ -162,8 +166,9 @@ class FakeSessions:
         if session != SESSION or turn != TURN or self.deleted:
             raise RequestRefused(ProblemCode.NOT_FOUND, "there is no such session or turn")
 
-    async def create(self, asked: SessionAsked, owner: OwnerId) -> SessionView:
+    async def create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None = None) -> SessionView:
         self._check(SESSION)
+        self.keys.append(key)
         self.created.append(asked)
         return replace(self.session, owner=owner, title=asked.title, metadata=asked.metadata)
 
@@ -192,8 +197,15 @@ class FakeSessions:
         self._check(session)
         self.deleted = True
 
-    async def start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked) -> TurnId:
+    def left(self, session: SessionId, turn: TurnId, owner: OwnerId) -> None:
+        self.left_turns.append(turn)
+        self.someone_left.set()
+
+    async def start_turn(
+        self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None = None
+    ) -> TurnId:
         self._check(session)
+        self.keys.append(key)
         self.started.append(asked)
         return TURN
 

@@ -81,7 +81,7 @@ async def served_by(build: Build, settings: Settings | None = None) -> AsyncGene
         serving = asyncio.create_task(server.serve(sockets=[listener]), name="uvicorn")
         url = f"http://127.0.0.1:{port}"
         try:
-            async with httpx.AsyncClient(base_url=url, timeout=BOUND_S, trust_env=False) as http:
+            async with httpx.AsyncClient(base_url=url, timeout=BOUND_S, trust_env=False, verify=False) as http:
                 yield Served(http, port, server)
         finally:
             server.should_exit = True

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from service.core.baseline import Compaction, Thinking, ToolMode
+from service.core.ids import LOCAL_OWNER
 from service.core.records import OnToolLimit, ToolChoice
 from service.turns.requests import OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from tests.web.fakes import FakeSessions
@@ -281,22 +282,45 @@ async def test_what_comes_later_is_refused_and_not_ignored(
     assert sessions.created == []
 
 
+@pytest.mark.rules("H3")
 @pytest.mark.parametrize(("path", "body"), [("/sessions", {}), (TURNS, {"content": "Hi"})])
-async def test_an_idempotency_key_is_refused_and_not_ignored(
+async def test_a_key_is_handed_on_with_method_path_and_what_the_body_says(
     http: httpx.AsyncClient, sessions: FakeSessions, path: str, body: dict[str, object]
 ) -> None:
-    response = await http.post(path, json=body, headers={"Idempotency-Key": "k1"})
+    for content in (json.dumps(body), json.dumps(body, indent=2)):
+        headers = {"Idempotency-Key": "k1", "Content-Type": "application/json", "Prefer": "respond-async"}
+        await http.post(path, content=content, headers=headers)
 
-    assert faults(response) == {"Idempotency-Key": "is not available in this version"}
-    assert (sessions.created, sessions.started) == ([], [])
+    key = sessions.keys[0]
+    assert key is not None
+    assert (key.owner, key.method, key.path, key.key) == (LOCAL_OWNER, "POST", path, "k1")
+    assert sessions.keys[1] == key
 
 
-async def test_cancelling_with_the_client_is_refused_and_not_ignored(
+@pytest.mark.rules("H3")
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "k\u00e9"])
+async def test_a_key_that_is_none_is_refused(http: httpx.AsyncClient, sessions: FakeSessions, key: str) -> None:
+    response = await http.post("/sessions", json={}, headers={b"Idempotency-Key": key.encode("latin-1")})
+
+    assert list(faults(response)) == ["Idempotency-Key"]
+    assert sessions.created == []
+
+
+@pytest.mark.rules("H3")
+async def test_two_keys_are_refused(http: httpx.AsyncClient, sessions: FakeSessions) -> None:
+    response = await http.post("/sessions", json={}, headers=[("Idempotency-Key", "a"), ("Idempotency-Key", "b")])
+
+    assert list(faults(response)) == ["Idempotency-Key"]
+    assert sessions.created == []
+
+
+@pytest.mark.rules("H5")
+async def test_another_word_for_a_client_that_leaves_is_refused(
     http: httpx.AsyncClient, sessions: FakeSessions
 ) -> None:
-    response = await http.post(f"{TURNS}?on_disconnect=cancel", json={"content": "Hi"})
+    response = await http.post(f"{TURNS}?on_disconnect=stay", json={"content": "Hi"})
 
-    assert faults(response) == {"on_disconnect": "is not available in this version"}
+    assert list(faults(response)) == ["on_disconnect"]
     assert sessions.started == []
 
 

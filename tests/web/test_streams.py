@@ -153,6 +153,7 @@ async def test_a_quiet_stream_gets_comments(application: FakeApplication, sessio
     assert comment.lines == (": ping",)
 
 
+@pytest.mark.cases(13)
 @pytest.mark.rules("H5", "H7")
 @pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS])
 async def test_a_reader_that_leaves_a_quiet_stream_leaves_no_task_behind(

@@ -132,6 +132,50 @@ async def test_a_caller_who_waits_for_json_and_leaves_is_no_longer_waited_for(
     assert sessions.started
 
 
+@pytest.mark.rules("H5")
+async def test_a_caller_whose_turn_goes_with_him_is_told_on_when_he_leaves_a_wait(
+    service: Served, sessions: FakeSessions
+) -> None:
+    path = f"{TURNS}?on_disconnect=cancel"
+    asking = asyncio.create_task(service.http.post(path, json=HI, headers={"Accept": JSON}))
+    await within_bound(sessions.waiting)
+
+    asking.cancel()
+
+    await within_bound(sessions.someone_left)
+    assert len(sessions.left_turns) == 1
+
+
+@pytest.mark.rules("H5")
+@pytest.mark.parametrize(("query", "left"), [("?on_disconnect=cancel", 1), ("", 0)])
+async def test_a_caller_who_leaves_a_stream_takes_his_turn_with_him_only_if_he_said_so(
+    service: Served, sessions: FakeSessions, query: str, left: int
+) -> None:
+    follower = sessions.follower = FakeFollower(ends=False)
+    async with (
+        httpx.AsyncClient(base_url=service.http.base_url, trust_env=False) as reader,
+        reader.stream("POST", f"{TURNS}{query}", json=HI) as response,
+    ):
+        await anext(frames_of(response))
+        await within_bound(follower.entered)
+    await within_bound(follower.left)
+    if left:
+        await within_bound(sessions.someone_left)
+    assert len(sessions.left_turns) == left
+
+
+@pytest.mark.rules("H5")
+async def test_a_caller_who_stays_to_the_end_cancels_nothing(service: Served, sessions: FakeSessions) -> None:
+    sessions.follower = FakeFollower([stored(2)], [stored(3, "turn_finished")])
+    async with service.http.stream("POST", f"{TURNS}?on_disconnect=cancel", json=HI) as response:
+        frames = [frame async for frame in frames_of(response)]
+    sessions.turn_ended.set()
+    await service.http.post(f"{TURNS}?on_disconnect=cancel", json=HI, headers={"Accept": JSON})
+
+    assert frames[-1].field("event") == "turn_finished"
+    assert sessions.left_turns == []
+
+
 @pytest.mark.rules("H1")
 async def test_a_session_that_is_deleted_while_a_caller_waits_is_not_found(
     http: httpx.AsyncClient, sessions: FakeSessions

@@ -142,3 +142,43 @@ async def test_a_client_that_leaves_its_stream_does_not_end_the_turn() -> None:
         rest = await stream(service, "GET", f"{address}/events")
 
     assert rest[-1].data["outcome"] == "answered"
+
+
+@pytest.mark.cases(24)
+@pytest.mark.rules("H3")
+async def test_the_same_message_with_its_key_runs_once_however_often_and_in_whatever_form_it_is_sent() -> None:
+    async with served_house(a_house()) as service:
+        session = await new_session(service)
+        headers = {"Idempotency-Key": "k1"}
+        streams = await asyncio.gather(
+            *(stream(service, "POST", f"{session}/turns", json=HI, headers=headers) for _ in range(10))
+        )
+        whole = await service.http.post(f"{session}/turns", json=HI, headers={**headers, "Accept": "application/json"})
+        later = await service.http.post(f"{session}/turns", json=HI, headers={**headers, "Prefer": "respond-async"})
+        other = await service.http.post(f"{session}/turns", json={"content": "Bye"}, headers=headers)
+        turns = (await service.http.get(f"{session}/turns")).json()["items"]
+
+    ids = [[frame.field("id") for frame in frames if frame.field("id")] for frames in streams]
+    assert len(turns) == 1
+    assert all(seen == ids[0] for seen in ids)
+    assert (whole.json(), later.status_code, later.json()["id"]) == (turns[0], 202, turns[0]["id"])
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+
+
+@pytest.mark.rules("H5")
+async def test_a_client_that_said_so_takes_its_turn_with_it_whoever_else_follows() -> None:
+    half = say("Half a word", before_end=asyncio.Event())
+    house = House(ScriptedLlama(half))
+    async with served_house(house) as service:
+        session = await new_session(service)
+        async with service.http.stream("POST", f"{session}/turns?on_disconnect=cancel", json=HI) as response:
+            frames = frames_of(response)
+            await anext(frames)
+            turn = (await anext(frames)).data["turn"]
+            await within_bound(half.streaming)
+            other = asyncio.create_task(stream(service, "GET", f"{session}/turns/{turn}/events"))
+        ended = await asyncio.wait_for(other, 5)
+        shown = (await service.http.get(f"{session}/turns/{turn}")).json()
+
+    assert ended[-1].field("event") == "turn_finished"
+    assert (shown["outcome"], shown["content"]) == ("cancelled", "Half a word")

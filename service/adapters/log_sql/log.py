@@ -12,11 +12,12 @@ from sqlalchemy import Engine, make_url
 from service.adapters.log_sql import queries
 from service.adapters.log_sql.failures import store_failures
 from service.adapters.log_sql.reader import Reader
-from service.adapters.log_sql.sqlite_store import open_sqlite
+from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS, open_sqlite
 from service.adapters.log_sql.writer import Writer
 from service.core.errors import StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
+from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionStatus
 from service.ports import NewSession, RecordDraft, SessionRow, StoredRecord
 
@@ -25,7 +26,9 @@ _READERS = 2
 
 
 @asynccontextmanager
-async def open_sql_log(database_url: str, *, readers: int = _READERS) -> AsyncGenerator[SqlLog]:
+async def open_sql_log(
+    database_url: str, *, readers: int = _READERS, busy_timeout_ms: int = BUSY_TIMEOUT_MS
+) -> AsyncGenerator[SqlLog]:
     """Open the store at an SQLAlchemy URL (`sqlite:///FILE`); at the end, write what was given and close it.
 
     Raises:
@@ -34,7 +37,7 @@ async def open_sql_log(database_url: str, *, readers: int = _READERS) -> AsyncGe
     """
     stack = ExitStack()
     try:
-        writing, reading = await asyncio.to_thread(_open_engines, stack, database_url, readers)
+        writing, reading = await asyncio.to_thread(_open_engines, stack, database_url, readers, busy_timeout_ms)
         reader = Reader(reading, readers)
         stack.callback(reader.close)
         writer = Writer(writing)
@@ -48,13 +51,13 @@ async def open_sql_log(database_url: str, *, readers: int = _READERS) -> AsyncGe
         await asyncio.to_thread(stack.close)
 
 
-def _open_engines(stack: ExitStack, database_url: str, readers: int) -> tuple[Engine, Engine]:
+def _open_engines(stack: ExitStack, database_url: str, readers: int, busy_timeout_ms: int) -> tuple[Engine, Engine]:
     with store_failures("the store's address can't be read"):
         url = make_url(database_url)
     with store_failures(f"the store {url.render_as_string()} can't be opened"):
         if url.get_backend_name() != "sqlite":
             raise StoreFailure(f"no store for {url.get_backend_name()} databases; use sqlite:///FILE")
-        return stack.enter_context(open_sqlite(url, readers=readers))
+        return stack.enter_context(open_sqlite(url, readers=readers, busy_timeout_ms=busy_timeout_ms))
 
 
 class SqlLog:
@@ -65,14 +68,19 @@ class SqlLog:
         self._reader = reader
 
     async def create_session(
-        self, session: NewSession, records: Sequence[RecordDraft], status: SessionStatus
+        self,
+        session: NewSession,
+        records: Sequence[RecordDraft],
+        status: SessionStatus,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Make a session and append its first records in one transaction.
 
         Raises:
             StoreFailure: the id is taken, or the parent is not there.
         """
-        return await self._writer.submit(lambda group: group.create(session, records, status))
+        return await self._writer.submit(lambda group: group.create(session, records, status, key))
 
     async def append(
         self,
@@ -81,6 +89,8 @@ class SqlLog:
         records: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Append all records or none; they are on disk when this returns (S1, S2).
 
@@ -89,7 +99,7 @@ class SqlLog:
         Raises:
             SequenceConflict: the log's last `seq` is not `expected_seq`, or the session is gone.
         """
-        return await self._writer.submit(lambda group: group.append(session, expected_seq, records, status, now))
+        return await self._writer.submit(lambda group: group.append(session, expected_seq, records, status, now, key))
 
     async def read(
         self,
@@ -114,6 +124,14 @@ class SqlLog:
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         return await self._reader.run(lambda connection: queries.full_text(connection, session, seq))
+
+    async def keyed(self, key: RequestKey) -> KeyedAnswer | None:
+        """Give what was created under a key (H3)."""
+        return await self._reader.run(lambda connection: queries.keyed(connection, key))
+
+    async def forget_keys(self, before: datetime) -> None:
+        """Forget the keys that were kept before a moment."""
+        await self._writer.submit(lambda group: group.forget_keys(before))
 
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
@@ -144,6 +162,10 @@ class SqlLog:
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
         return await self._writer.submit(lambda group: group.delete(session))
+
+    async def prune(self, before: datetime, *, limit: int) -> Sequence[SessionId]:
+        """Remove at most `limit` sessions that are idle and were last changed before a moment (S7)."""
+        return await self._writer.submit(lambda group: group.prune(before, limit))
 
     async def put_specs(self, specs_hash: str, specs: bytes) -> None:
         """Keep a spec list once, under the hash of its bytes (X3)."""

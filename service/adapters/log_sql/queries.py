@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select
 
 from service.adapters.log_sql.rows import session_row
-from service.adapters.log_sql.tables import BUSY, full_results, records, sessions, specs, store
+from service.adapters.log_sql.tables import BUSY, full_results, records, request_keys, sessions, specs, store
+from service.codec import format_time
 from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.request_key import KeyedAnswer, RequestKey
+from service.core.session_status import SessionState
 from service.ports import SessionRow, StoredRecord
 
 _NO_LIMIT = 2**63 - 1
@@ -28,6 +32,7 @@ _BY_TURN = (
     .order_by(records.c.seq)
     .limit(bindparam("limit"))
 )
+_CHILDREN = sessions.alias()
 _LAST_OF_TYPE = (
     select(func.max(records.c.seq))
     .where(records.c.session_key == _KEY, records.c.type == bindparam("type"))
@@ -42,6 +47,34 @@ _SESSIONS = select(sessions, records.c.body).join(
 )
 _SESSION = _SESSIONS.where(sessions.c.id == bindparam("session"))
 _BUSY_SESSIONS = select(sessions.c.id).where(BUSY).order_by(sessions.c.id)
+_IDLE_FOR_LONG = and_(sessions.c.state == SessionState.IDLE.value, sessions.c.updated_at < bindparam("moment"))
+# A child goes before its parent, and one that stays keeps its parent.
+_IDLE_LEAVES = (
+    select(sessions.c.id)
+    .where(_IDLE_FOR_LONG, ~exists().where(_CHILDREN.c.parent_session == sessions.c.id))
+    .order_by(sessions.c.id)
+    .limit(bindparam("limit"))
+)
+_PARENTS_OF_STAYING = (
+    select(sessions.c.parent_session.label("id"))
+    .where(sessions.c.parent_session.is_not(None), ~_IDLE_FOR_LONG)
+    .cte("staying_parents", recursive=True)
+)
+_STAYING_PARENTS = _PARENTS_OF_STAYING.union(
+    select(_CHILDREN.c.parent_session)
+    .join(_PARENTS_OF_STAYING, _CHILDREN.c.id == _PARENTS_OF_STAYING.c.id)
+    .where(_CHILDREN.c.parent_session.is_not(None))
+)
+_IDLE_FAMILIES = (
+    select(sessions.c.id)
+    .where(_IDLE_FOR_LONG, sessions.c.id.not_in(select(_STAYING_PARENTS.c.id)))
+    .order_by(sessions.c.id)
+)
+_KEYED = (
+    select(request_keys.c.body, sessions.c.id, request_keys.c.turn)
+    .join(sessions, sessions.c.key == request_keys.c.session_key)
+    .where(*(request_keys.c[name] == bindparam(name) for name in ("owner", "method", "path", "key")))
+)
 _SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
 _LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
 
@@ -111,6 +144,28 @@ def list_sessions(
 def busy_sessions(connection: Connection) -> Sequence[SessionId]:
     """List the sessions that are not idle, oldest first."""
     return [SessionId(found) for (found,) in connection.execute(_BUSY_SESSIONS)]
+
+
+def idle_leaves(connection: Connection, before: datetime, limit: int) -> Sequence[SessionId]:
+    """List sessions that are idle, were last changed before a moment and have no children, oldest first."""
+    wanted = {"moment": format_time(before), "limit": limit}
+    return [SessionId(found) for (found,) in connection.execute(_IDLE_LEAVES, wanted)]
+
+
+def idle_families(connection: Connection, before: datetime) -> Iterator[SessionId]:
+    """Give all sessions that asking for `idle_leaves` again and again would remove, oldest first."""
+    rows = connection.execute(_IDLE_FAMILIES, {"moment": format_time(before)}, execution_options={"yield_per": 500})
+    return (SessionId(found) for (found,) in rows)
+
+
+def keyed(connection: Connection, key: RequestKey) -> KeyedAnswer | None:
+    """Read what was created under a key."""
+    wanted = {"owner": key.owner, "method": key.method, "path": key.path, "key": key.key}
+    row = connection.execute(_KEYED, wanted).one_or_none()
+    if row is None:
+        return None
+    body, session, turn = row
+    return KeyedAnswer(body=body, session=SessionId(session), turn=None if turn is None else TurnId(turn))
 
 
 def spec_list(connection: Connection, specs_hash: str) -> bytes | None:

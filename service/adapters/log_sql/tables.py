@@ -81,6 +81,20 @@ full_results = Table(
 )
 """The whole texts of results that were cut, apart from the records, so that no page of a log reads over them."""
 
+request_keys = Table(
+    "request_keys",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("method", Text, primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+    Column("session_key", Key, ForeignKey("sessions.key", ondelete="CASCADE"), nullable=False, index=True),
+    Column("turn", Text),
+    Column("created_at", Text, nullable=False, index=True),
+)
+"""What requests with an `Idempotency-Key` created."""
+
 specs = Table(
     "specs",
     metadata,

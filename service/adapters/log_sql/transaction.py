@@ -16,13 +16,14 @@ from sqlalchemy import Connection, Dialect, bindparam, delete, exists, insert, l
 from service.adapters.log_sql import queries
 from service.adapters.log_sql.prepared import Prepared
 from service.adapters.log_sql.rows import Row, dump_metadata, new_session_row, progress_row
-from service.adapters.log_sql.tables import full_results, records, sessions, specs, store
+from service.adapters.log_sql.tables import full_results, records, request_keys, sessions, specs, store
 from service.codec import format_time
 from service.core import chain
 from service.core.chain import Head
 from service.core.errors import SequenceConflict, StoreFailure
 from service.core.ids import SessionId
 from service.core.json_types import JsonObject
+from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.ports import NewSession, RecordDraft, SessionRow, StoredRecord
 
@@ -67,7 +68,11 @@ class GroupTransaction:
         self._progress: dict[int, Row] = {}
 
     def create(
-        self, session: NewSession, drafts: Sequence[RecordDraft], status: SessionStatus
+        self,
+        session: NewSession,
+        drafts: Sequence[RecordDraft],
+        status: SessionStatus,
+        request_key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Make a session with its first records.
 
@@ -80,6 +85,7 @@ class GroupTransaction:
             raise StoreFailure(f"the parent session {session.parent.session} is not there")
         row = new_session_row(session, status, chain.EMPTY)
         (key,) = cast("tuple[int]", self._connection.execute(insert(sessions), row).inserted_primary_key)
+        self._keep_key(request_key, key, drafts, session.created_at)
         return self._extend(session.id, key, chain.EMPTY, drafts, status, session.created_at)
 
     def append(
@@ -89,6 +95,7 @@ class GroupTransaction:
         drafts: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        request_key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         """Append records to a session's log.
 
@@ -101,7 +108,30 @@ class GroupTransaction:
         key, head = found
         if head.seq != expected_seq:
             raise SequenceConflict(f"session {session} is at seq {head.seq}, not {expected_seq}")
+        self._keep_key(request_key, key, drafts, now)
         return self._extend(session, key, head, drafts, status, now)
+
+    def _keep_key(
+        self, request_key: RequestKey | None, session_key: int, drafts: Sequence[RecordDraft], now: datetime
+    ) -> None:
+        if request_key is None:
+            return
+        named = {name: getattr(request_key, name) for name in ("owner", "method", "path", "key")}
+        row = {
+            **named,
+            "body": request_key.body,
+            "session_key": session_key,
+            "turn": drafts[0].turn,
+            "created_at": format_time(now),
+        }
+        # Of two with the same key the first stays; a conflict would undo the writes of the whole group.
+        absent = ~exists().where(*(request_keys.c[name] == value for name, value in named.items()))
+        values = select(*(literal(value, request_keys.c[name].type) for name, value in row.items())).where(absent)
+        self._connection.execute(insert(request_keys).from_select(list(row), values))
+
+    def forget_keys(self, before: datetime) -> None:
+        """Forget the keys that were kept before a moment."""
+        self._connection.execute(delete(request_keys).where(request_keys.c.created_at < format_time(before)))
 
     def _head(self, session: SessionId) -> tuple[int, Head] | None:
         if found := self.heads.get(session) or self._known.heads.get(session):
@@ -177,6 +207,14 @@ class GroupTransaction:
             self.heads.clear()
             self._known.heads.clear()
         return removed
+
+    def prune(self, before: datetime, limit: int) -> Sequence[SessionId]:
+        """Remove sessions that are idle, were last changed before a moment and have no children; give their ids."""
+        self.flush()
+        pruned = queries.idle_leaves(self._connection, before, limit)
+        for session in pruned:
+            self.delete(session)
+        return pruned
 
     def put_specs(self, specs_hash: str, body: bytes) -> None:
         """Keep a spec list, if it isn't kept already."""

@@ -14,9 +14,9 @@ from service.web.deps import (
     ApplicationDep,
     OwnerDep,
     PageLimit,
+    RequestKeyDep,
     SessionPath,
     only_query,
-    refuse_idempotency_key,
 )
 from service.web.schemas.answers import SessionAnswer, SessionPage
 from service.web.schemas.listings import PromptAnswer
@@ -31,14 +31,18 @@ EMPTY = SessionRequest()
 @router.post(
     "/sessions",
     status_code=201,
-    dependencies=[only_query(), refuse_idempotency_key],
-    responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN),
+    dependencies=[only_query()],
+    responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN, ProblemCode.IDEMPOTENCY_MISMATCH),
 )
 async def create_session(
-    app: ApplicationDep, owner: OwnerDep, response: Response, asked: Annotated[SessionRequest, Body()] = EMPTY
+    app: ApplicationDep,
+    owner: OwnerDep,
+    key: RequestKeyDep,
+    response: Response,
+    asked: Annotated[SessionRequest, Body()] = EMPTY,
 ) -> SessionAnswer:
     """Create a session. A request without a body asks for all defaults."""
-    view = await app.sessions.create(asked.to_asked(), owner)
+    view = await app.sessions.create(asked.to_asked(), owner, key)
     response.headers["Location"] = f"/sessions/{view.id}"
     return SessionAnswer.of(view)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
 from fastapi import Response
 
 from service.config import Settings
@@ -35,13 +38,30 @@ def stream_of(
     turn: TurnId | None,
     settings: Settings,
     headers: dict[str, str] | None = None,
+    when_left: Callable[[], None] | None = None,
 ) -> Response:
-    """Stream what a follower gives; without one there is nothing left to come, which ends an EventSource (H6)."""
+    """Stream what a follower gives; without one there is nothing left to come, which ends an EventSource (H6).
+
+    `when_left` is called when the reader goes before the end (H5).
+    """
     if follower is None:
         return Response(status_code=204, headers=headers)
+    content = frames(follower, session, turn)
     return event_stream(
-        frames(follower, session, turn),
+        content if when_left is None else _watched(content, when_left),
         ping_s=settings.sse_ping_s,
         send_timeout_s=settings.sse_send_timeout_s,
         headers=headers,
     )
+
+
+async def _watched(content: AsyncGenerator[bytes], when_left: Callable[[], None]) -> AsyncGenerator[bytes]:
+    ended = False
+    try:
+        async with aclosing(content):
+            async for chunk in content:
+                yield chunk
+        ended = True
+    finally:
+        if not ended:
+            when_left()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.core.errors import ProblemCode
 from service.core.ids import SessionId, TurnId
@@ -13,12 +14,12 @@ from service.web.contract import refusals
 from service.web.deps import (
     ApplicationDep,
     OwnerDep,
+    RequestKeyDep,
     SessionPath,
     SettingsDep,
     TurnPath,
     WantedForm,
     only_query,
-    refuse_idempotency_key,
 )
 from service.web.negotiation import EVENT_STREAM, AnswerForm
 from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of
@@ -41,6 +42,7 @@ _START_REFUSALS = refusals(
     ProblemCode.NOT_ACCEPTABLE,
     ProblemCode.TURN_IN_PROGRESS,
     ProblemCode.QUEUE_FULL,
+    ProblemCode.IDEMPOTENCY_MISMATCH,
     ProblemCode.SESSION_FULL,
     ProblemCode.SHUTTING_DOWN,
 )
@@ -49,7 +51,7 @@ _START_REFUSALS = refusals(
 @router.post(
     "/sessions/{session}/turns",
     # A cursor means nothing here, and clients that add one to every address may (H6).
-    dependencies=[only_query("after"), refuse_idempotency_key],
+    dependencies=[only_query("after", "on_disconnect")],
     response_model=TurnAnswer,
     responses={**_STARTED, **_START_REFUSALS},
 )
@@ -59,22 +61,29 @@ async def start_turn(
     form: WantedForm,
     app: ApplicationDep,
     owner: OwnerDep,
+    key: RequestKeyDep,
     settings: SettingsDep,
     request: Request,
+    on_disconnect: Annotated[
+        Literal["cancel"] | None, Query(description="Cancel the turn when the client leaves before its answer.")
+    ] = None,
 ) -> Response:
     """Run a turn: by default its events are streamed. A client that leaves does not end the turn."""
-    turn = await app.sessions.start_turn(session, owner, asked.to_asked())
+    turn = await app.sessions.start_turn(session, owner, asked.to_asked(), key)
     headers = {"Content-Location": _path(session, turn)}
     if form is AnswerForm.ASYNC:
         headers |= {"Location": _path(session, turn), "Preference-Applied": "respond-async"}
         return _shown(TurnAnswer.of(await app.sessions.turn(session, turn, owner)), 202, headers)
     if form is AnswerForm.JSON:
         view = await unless_gone(request.receive, app.sessions.wait(session, turn, owner))
+        if view is None and on_disconnect is not None:
+            app.sessions.left(session, turn, owner)
         # Whoever has left gets nothing, whatever this says.
         return Response(status_code=202) if view is None else _shown(TurnAnswer.of(view), 200, headers)
     # From the turn's first record on: what happened since it was accepted is in the log, so there is no gap.
     follower = await app.sessions.follow(session, owner, turn=turn, after_pos=None, until_pause=True)
-    return stream_of(follower, session, turn, settings, headers)
+    when_left = partial(app.sessions.left, session, turn, owner) if on_disconnect is not None else None
+    return stream_of(follower, session, turn, settings, headers, when_left)
 
 
 @router.get("/sessions/{session}/turns", dependencies=[only_query()], responses=refusals(ProblemCode.NOT_FOUND))

@@ -44,6 +44,7 @@ async def test_an_append_continues_the_log_and_tells_what_it_stored(log: Session
     assert list(await log.read(session, after_seq=1)) == list(stored)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("expected_seq", [0, 2])
 async def test_an_append_that_expects_another_seq_is_refused(log: SessionLog, expected_seq: int) -> None:
     session = await make(log)

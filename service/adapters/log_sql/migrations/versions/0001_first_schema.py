@@ -62,6 +62,23 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["pos"], ["records.pos"], name="fk_full_results_pos", ondelete="CASCADE"),
     )
     op.create_table(
+        "request_keys",
+        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("method", sa.Text, nullable=False),
+        sa.Column("path", sa.Text, nullable=False),
+        sa.Column("key", sa.Text, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("session_key", _KEY, nullable=False),
+        sa.Column("turn", sa.Text),
+        sa.Column("created_at", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("owner", "method", "path", "key", name="pk_request_keys"),
+        sa.ForeignKeyConstraint(
+            ["session_key"], ["sessions.key"], name="fk_request_keys_session_key", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("ix_request_keys_session_key", "request_keys", ["session_key"])
+    op.create_index("ix_request_keys_created_at", "request_keys", ["created_at"])
+    op.create_table(
         "specs",
         sa.Column("hash", sa.Text),
         sa.Column("body", sa.LargeBinary, nullable=False),

@@ -1,0 +1,57 @@
+"""Deletes sessions that nobody has used for long, page by page (S7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+
+from service.core.errors import StoreFailure
+from service.core.ids import SessionId
+from service.ports import Clock, SessionLog
+
+log = structlog.get_logger(__name__)
+
+PAGE = 50
+"""Sessions in one transaction: other writes wait for no more than that."""
+
+_DAY_S = 24 * 60 * 60.0
+
+Deleted = Callable[[SessionId], None]
+"""Is told of each session that is gone, so that nothing of it stays in memory and its followers end (H9)."""
+
+
+def _tell_nobody(_session: SessionId) -> None:
+    """Do nothing: where no service runs, nobody follows."""
+
+
+async def prune(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> int:
+    """Delete the sessions that are idle and unchanged for more than `days` days; give their number (S7, H9).
+
+    A session that is busy stays, and so does one with a child that stays. 0 days keep everything.
+
+    Raises:
+        StoreFailure: a page could not be deleted; those before it are.
+    """
+    if days == 0:
+        return 0
+    before = clock.now() - timedelta(days=days)
+    number = 0
+    while pruned := await store.prune(before, limit=PAGE):
+        for session in pruned:
+            deleted(session)
+        number += len(pruned)
+    return number
+
+
+async def prune_each_day(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> None:
+    """Prune now and once a day, until cancelled; a day on which the store fails is passed over."""
+    while days > 0:
+        try:
+            number = await prune(store, clock, days, deleted=deleted)
+        except StoreFailure as failure:
+            log.error("sessions.not_pruned", reason=str(failure))
+        else:
+            log.info("sessions.pruned", number=number, retention_days=days)
+        await clock.sleep(_DAY_S)
