@@ -13,10 +13,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.cli.demo.plan import packaged_model
+from tests.live.llama_program import llama_command
 
 TEMPLATES = Path(__file__).parent / "templates"
 DEMO = Path(__file__).parents[2] / "service" / "cli" / "demo"
+
+PYTHON = (sys.executable, "-m")
 
 # How long a child may take to answer for the first time, in seconds; loading the model takes about one.
 START_S = 60
@@ -30,17 +32,17 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(arguments: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Generator[None]:
-    """Run a Python module until the body is through; the test fails with its log when it is never ready."""
+def running(command: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Generator[None]:
+    """Run a program until the body is through; the test fails with its log when it is never ready."""
     with log.open("wb") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", *arguments],
+            command,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},
         )
         try:
-            _wait_until_ready(child, ready_url, log)
+            wait_until_ready(child, ready_url, log)
             yield
         finally:
             child.terminate()
@@ -51,7 +53,8 @@ def running(arguments: list[str], ready_url: str, log: Path, environment: dict[s
                 child.wait()
 
 
-def _wait_until_ready(child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def wait_until_ready(child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait for a 200 of this address; the test fails with the log when it never comes."""
     transport = httpx.HTTPTransport(retries=0)
     with httpx.Client(transport=transport, trust_env=False, timeout=START_S) as client:
         for _ in range(START_S * 20):
@@ -75,14 +78,10 @@ def llama_server(
     template: Path, folder: Path, *, context: int = 4096, parallel: int = 2, port: int | None = None
 ) -> Generator[str]:
     """Run a llama-server with the small model, at `port` or a free one; give its address."""
-    model = packaged_model()
-    if model is None:
-        pytest.skip("no llama-server for this platform on the package index")
     port = port or free_port()
     address = f"http://127.0.0.1:{port}"
-    arguments = ["service.cli.demo.llama_server", "--model", str(model), "--port", str(port)]
-    arguments += ["--chat-template-file", str(template), "--parallel", str(parallel), "--ctx-size", str(context)]
-    with running(arguments, f"{address}/health", folder / f"llama-{port}.log", {}):
+    command = llama_command(port, template, "--parallel", str(parallel), "--ctx-size", str(context))
+    with running(command, f"{address}/health", folder / f"llama-{port}.log", {}):
         yield address
 
 
@@ -91,7 +90,7 @@ def example_port(folder: Path) -> Generator[str]:
     """Run the example tool port; give its address."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
-    with running(["service.example_port", "--port", str(port)], f"{address}/tools", folder / "port.log", {}):
+    with running([*PYTHON, "service.example_port", "--port", str(port)], f"{address}/tools", folder / "port.log", {}):
         yield address
 
 
@@ -109,5 +108,6 @@ def service(
         "TURNKEEPER_DRAIN_S": "1",
         **{f"TURNKEEPER_{name.upper()}": value for name, value in settings.items()},
     }
-    with running(["service", "serve", "--port", str(port)], f"{address}{ready}", folder / f"{port}.log", environment):
+    command = [*PYTHON, "service", "serve", "--port", str(port)]
+    with running(command, f"{address}{ready}", folder / f"{port}.log", environment):
         yield address
