@@ -10,7 +10,6 @@ from pydantic_core import PydanticCustomError
 from service.core.baseline import ToolMode
 from service.core.result_cap import LEAST_CAP
 
-NOT_AVAILABLE = "is not available in this version"
 STOPS_MAX = 16
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from service.core.baseline import Baseline
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import Limit, Outcome, ParentLink, TurnError
+from service.core.records import ForkLink, Limit, Outcome, ParentLink, TurnError
 from service.core.session_status import SessionStatus
 from service.core.usage import UsageTotals
 
@@ -65,6 +65,7 @@ class SessionView:
     updated_at: datetime
     agent: str | None
     parent: ParentLink | None
+    fork: ForkLink | None
     baseline: Baseline
     status: SessionStatus
     last_seq: int

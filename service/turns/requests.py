@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from service.core.baseline import Compaction, Thinking, ToolMode
+from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
 
@@ -19,8 +20,19 @@ class ToolsAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForkAsked:
+    """A new session that begins with another one's records before a turn (H10)."""
+
+    session: SessionId
+    before: TurnId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionAsked:
-    """A new session; None leaves a value to the agent's profile, then to the settings."""
+    """A new session; None leaves a value to the agent's profile, then to the settings.
+
+    A `fork` takes all but title and metadata from the session that it forks.
+    """
 
     agent: str | None = None
     system: str | None = None
@@ -32,6 +44,7 @@ class SessionAsked:
     limits: JsonObject | None = None
     thinking: Thinking | None = None
     compaction: Compaction | None = None
+    fork: ForkAsked | None = None
 
 
 class OnBusy(StrEnum):

@@ -23,6 +23,7 @@ def session_view(row: SessionRow, context_tokens: int | None) -> SessionView:
         updated_at=row.updated_at,
         agent=row.agent,
         parent=row.parent,
+        fork=created.fork,
         baseline=created.baseline,
         status=row.status,
         last_seq=row.head.seq,

@@ -25,7 +25,8 @@ from service.turns.intake import TurnIntake
 from service.turns.keyed_requests import KeyedRequests
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
-from service.turns.requests import SessionAsked, TurnAsked
+from service.turns.requests import ForkAsked, SessionAsked, TurnAsked
+from service.turns.session_forking import SessionForking
 from service.turns.session_making import BaselineMaker
 from service.turns.session_view import session_view
 
@@ -57,6 +58,7 @@ class Sessions:
         self._intake = intake
         self._following = Following(log, feeds)
         self._keyed = KeyedRequests(log)
+        self._forking = SessionForking(log)
         self._deleting: set[SessionId] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._shutting_down = False
@@ -73,25 +75,36 @@ class Sessions:
         return await self.view(session, owner)
 
     async def _create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
+        if asked.fork is not None:
+            return await self._fork(asked, asked.fork, owner, key)
         made = await self._baselines.make(asked)
         if made.specs is not None and made.baseline.tools.hash is not None:
             # Before the session that names them, so that a crash in between leaves no session without its specs.
             await self._log.put_specs(made.baseline.tools.hash, made.specs)
-        now = self._clock.now()
-        session = NewSession(
+        session = self._new_session(asked, owner, made.agent)
+        record = SessionCreated(agent=made.agent, baseline=made.baseline)
+        entry = Entry(session=session.id, turn=None, seq=1, time=session.created_at, record=record)
+        draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
+        await self._log.create_session(session, [draft], SessionStatus(), key=key)
+        return session.id
+
+    async def _fork(self, asked: SessionAsked, fork: ForkAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
+        source = await self._row(fork.session, owner)
+        session = self._new_session(asked, owner, source.agent)
+        forked = await self._forking.fork(source, fork, session.id, session.created_at)
+        await self._log.create_session(session, forked.drafts, forked.status, key=key)
+        return session.id
+
+    def _new_session(self, asked: SessionAsked, owner: OwnerId, agent: str | None) -> NewSession:
+        return NewSession(
             id=self._ids.session(),
             owner=owner,
             title=asked.title,
             metadata=asked.metadata,
-            agent=made.agent,
+            agent=agent,
             parent=None,
-            created_at=now,
+            created_at=self._clock.now(),
         )
-        record = SessionCreated(agent=made.agent, baseline=made.baseline)
-        entry = Entry(session=session.id, turn=None, seq=1, time=now, record=record)
-        draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
-        await self._log.create_session(session, [draft], SessionStatus(), key=key)
-        return session.id
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""

@@ -17,7 +17,7 @@ from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.core.request_key import RequestKey, body_hash
 from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
-from service.web.validation import refused_field, unknown_detail
+from service.web.validation import UNKNOWN, refused_field
 
 # The store's integers are 64 bits wide; a larger cursor lies beyond its end in any case.
 MAX_PLACE = 2**63 - 1
@@ -47,7 +47,7 @@ def only_query(*names: str) -> Any:
     async def check(request: Request) -> None:
         for name in request.query_params:
             if name not in names:
-                raise refused_field("query", name, unknown_detail(name))
+                raise refused_field("query", name, UNKNOWN)
 
     return Depends(check)
 

@@ -6,20 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from service.config.shapes import NOT_AVAILABLE
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.json_types import JsonObject
 
 # Of a request with very many faults the first ones are told.
 MAX_TOLD = 10
 MAX_NAME_CHARACTERS = 100
-
-# Words of the API whose meaning comes with a later version: refused, never accepted and ignored.
-PLANNED = frozenset(
-    {
-        "fork",
-    }
-)
 
 _MESSAGES = {
     "missing": "is required",
@@ -43,9 +35,8 @@ def refused_field(where: str, field: str, detail: str) -> RequestRefused:
     return RequestRefused(ProblemCode.VALIDATION, f"{fault['field']} {detail}", extensions={"errors": [fault]})
 
 
-def unknown_detail(name: str) -> str:
-    """Say of a name that it means nothing here, or nothing yet."""
-    return NOT_AVAILABLE if name in PLANNED else _MESSAGES["extra_forbidden"]
+UNKNOWN = _MESSAGES["extra_forbidden"]
+"""What is said of a name that means nothing here."""
 
 
 def _told(error: Any) -> JsonObject:
@@ -59,6 +50,4 @@ def _told(error: Any) -> JsonObject:
 
 
 def _message(error: Any, names: Sequence[str]) -> str:
-    if error["type"] == "extra_forbidden":
-        return unknown_detail(names[-1])
     return _MESSAGES.get(error["type"]) or _SUBJECT.sub("", error["msg"])

@@ -59,6 +59,7 @@ def a_session(session: SessionId = SESSION) -> SessionView:
         updated_at=NOON,
         agent=None,
         parent=None,
+        fork=None,
         baseline=Baseline(),
         status=SessionStatus(),
         last_seq=1,

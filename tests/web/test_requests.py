@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from service.core.baseline import Compaction, Thinking, ToolMode
-from service.core.ids import LOCAL_OWNER
+from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import OnToolLimit, ToolChoice
-from service.turns.requests import OnBusy, SessionAsked, ToolsAsked, TurnAsked
+from service.turns.requests import ForkAsked, OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from tests.web.fakes import FakeSessions
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H2")]
@@ -269,16 +269,30 @@ async def test_a_busy_session_is_met_as_the_message_says(
     assert [asked.on_busy for asked in sessions.started] == [on_busy]
 
 
+@pytest.mark.rules("H10")
+async def test_a_fork_is_asked_for(http: httpx.AsyncClient, sessions: FakeSessions) -> None:
+    body = {"fork": {"session": "ses_1", "before": "trn_1"}, "title": "Another way", "system": None}
+
+    assert (await http.post("/sessions", json=body)).status_code == 201
+
+    fork = ForkAsked(session=SessionId("ses_1"), before=TurnId("trn_1"))
+    assert sessions.created == [SessionAsked(fork=fork, title="Another way")]
+
+
+@pytest.mark.rules("H10")
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "field"),
     [
-        ({"fork": {"session": "ses_1", "before": "trn_1"}}, {"fork": "is not available in this version"}),
+        ({"fork": {"session": "ses_1", "before": "trn_1"}, "system": "x", "tools": {}}, "the body"),
+        ({"fork": {"session": "ses_1"}}, "fork.before"),
+        ({"fork": {"session": "ses_1", "before": "trn_1", "after": "trn_0"}}, "fork.after"),
+        ({"fork": "ses_1"}, "fork"),
     ],
 )
-async def test_what_comes_later_is_refused_and_not_ignored(
-    http: httpx.AsyncClient, sessions: FakeSessions, body: dict[str, object], told: dict[str, str]
+async def test_a_fork_with_what_it_has_already_is_refused(
+    http: httpx.AsyncClient, sessions: FakeSessions, body: dict[str, object], field: str
 ) -> None:
-    assert faults(await http.post("/sessions", json=body)) == told
+    assert list(faults(await http.post("/sessions", json=body))) == [field]
     assert sessions.created == []
 
 

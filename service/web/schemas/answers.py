@@ -121,7 +121,7 @@ class SessionAnswer(Answer):
             updated_at=view.updated_at,
             agent=view.agent,
             parent=None if view.parent is None else ParentAnswer.model_validate(view.parent),
-            fork=None,
+            fork=None if view.fork is None else ForkAnswer.model_validate(view.fork),
             baseline=BaselineAnswer.of(view.baseline),
             running=view.status.running,
             queued=list(view.status.queued),

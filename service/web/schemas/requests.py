@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted
 from service.core.baseline import Compaction, Thinking
+from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
-from service.turns.requests import OnBusy, SessionAsked, ToolsAsked, TurnAsked
+from service.turns.requests import ForkAsked, OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from service.web.schemas.text_bounds import LongText, ShortText
 
 METADATA_KEYS_MAX = 16
@@ -40,6 +41,13 @@ Metadata = Annotated[
 ]
 
 
+class ForkWanted(StrictModel):
+    """The place of a fork: before a turn of another session."""
+
+    session: Annotated[str, Field(min_length=1, max_length=200)]
+    before: Annotated[str, Field(min_length=1, max_length=200, description="The turn; what came before it is kept.")]
+
+
 class SessionRequest(StrictModel):
     """A new session; what is left out comes from the agent's profile, then from the settings."""
 
@@ -53,6 +61,21 @@ class SessionRequest(StrictModel):
     limits: LowerLimits | None = None
     thinking: Annotated[Thinking, _FromString] | None = None
     compaction: Annotated[Compaction, _FromString] | None = None
+    fork: (
+        Annotated[
+            ForkWanted, Field(description="Begin with another session's records; goes with title and metadata only.")
+        ]
+        | None
+    ) = None
+
+    @model_validator(mode="after")
+    def _fork_has_its_baseline(self) -> Self:
+        others = self.model_fields_set - {"fork", "title", "metadata"}
+        if self.fork is not None and (given := sorted(name for name in others if getattr(self, name) is not None)):
+            raise PydanticCustomError(
+                "fork", "goes with title and metadata only, not with {given}", {"given": ", ".join(given)}
+            )
+        return self
 
     def to_asked(self) -> SessionAsked:
         """Give it in the words of the core."""
@@ -67,6 +90,7 @@ class SessionRequest(StrictModel):
             limits=_given(self.limits),
             thinking=self.thinking,
             compaction=self.compaction,
+            fork=None if self.fork is None else _fork(self.fork),
         )
 
 
@@ -108,6 +132,10 @@ class TurnRequest(StrictModel):
 
 def _given(model: StrictModel | None) -> JsonObject | None:
     return None if model is None else model.model_dump(exclude_none=True)
+
+
+def _fork(wanted: ForkWanted) -> ForkAsked:
+    return ForkAsked(session=SessionId(wanted.session), before=TurnId(wanted.before))
 
 
 def _tools(wanted: ToolsWanted) -> ToolsAsked:
