@@ -90,7 +90,7 @@ def encode_stored(stored: StoredRecord) -> bytes:
     return b'%s,"pos":%d}' % (stored.body[:-1], stored.pos)
 
 
-def encode_signal(session: SessionId, turn: TurnId | None, signal: Signal) -> bytes:
+def encode_signal(session: SessionId | None, turn: TurnId | None, signal: Signal) -> bytes:
     """Encode a signal as clients see it."""
     return _dump({"type": signal.type, "session": session, "turn": turn, **to_json(signal)})
 

@@ -232,6 +232,10 @@ class SessionLog(Protocol):
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         ...
 
+    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+        """Read records of all sessions of an owner, by `pos` (H6)."""
+        ...
+
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, also when its record is gone; 0 when there was none."""
         ...

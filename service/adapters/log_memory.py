@@ -182,6 +182,16 @@ class MemoryLog:
         kept = self._sessions.get(session)
         return [] if kept is None else kept.records
 
+    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+        """Read records of all sessions of an owner, by `pos` (H6)."""
+        found = (
+            record
+            for kept in self._sessions.values()
+            if kept.made.owner == owner
+            for record in kept.records[bisect_right(kept.records, after_pos, key=lambda record: record.pos) :]
+        )
+        return sorted(found, key=lambda record: record.pos)[:limit]
+
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
         return self._last_pos

@@ -7,7 +7,9 @@ import typer
 from service import __version__
 from service.cli.demo.command import demo
 from service.cli.openapi import openapi
+from service.cli.prune import prune
 from service.cli.serve import serve
+from service.cli.verify import verify
 
 app = typer.Typer(
     name="turnkeeper",
@@ -20,6 +22,8 @@ app = typer.Typer(
 app.command()(serve)
 app.command()(demo)
 app.command()(openapi)
+app.command()(verify)
+app.command()(prune)
 
 
 def _show_version(wanted: bool) -> None:

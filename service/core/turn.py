@@ -93,8 +93,9 @@ def tool_choice(state: TurnState, toolset: Toolset) -> ToolChoice:
 def concluding(state: TurnState, toolset: Toolset) -> bool:
     """Say whether a limit was reached and the turn now owes an answer without calls (T5)."""
     options = state.options
-    spent = state.batches >= options.limits.tool_iterations or state.stopped_by is not None
-    return bool(toolset) and spent and options.on_tool_limit is OnToolLimit.CONCLUDE
+    # A model may call tools where there are none; those batches count as well.
+    spent = state.stopped_by is not None or (len(toolset) > 0 and state.batches >= options.limits.tool_iterations)
+    return spent and options.on_tool_limit is OnToolLimit.CONCLUDE
 
 
 def time_left_s(state: TurnState, now: datetime) -> float | None:

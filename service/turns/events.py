@@ -11,9 +11,9 @@ from service.ports import StoredRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalEvent:
-    """A signal with the session and turn that it belongs to."""
+    """A signal with the session and turn that it belongs to; None for what concerns all of them."""
 
-    session: SessionId
+    session: SessionId | None
     turn: TurnId | None
     signal: Signal
 

@@ -20,13 +20,48 @@ from service.turns.step_text import StepText
 
 # Enough for the records of a few steps; a follower that is further behind reads the log.
 RECENT_RECORDS = 64
+# Sessions that were deleted between two looks of a reader of all sessions; more than these it isn't told of.
+LAST_WORDS_KEPT = 256
+
+
+class Hub:
+    """Wakes those who follow all sessions, and remembers the last words of sessions that are gone."""
+
+    def __init__(self) -> None:
+        self._wakers: set[asyncio.Event] = set()
+        self._last_words: deque[tuple[int, SignalEvent]] = deque(maxlen=LAST_WORDS_KEPT)
+        self.version = 0
+
+    def attach(self, waker: asyncio.Event) -> None:
+        """Have `waker` set whenever something is new in any session."""
+        self._wakers.add(waker)
+
+    def detach(self, waker: asyncio.Event) -> None:
+        """Stop waking it."""
+        self._wakers.discard(waker)
+
+    def wake(self) -> None:
+        """Wake them all."""
+        for waker in self._wakers:
+            waker.set()
+
+    def close(self, event: SignalEvent) -> None:
+        """Tell that a session is gone."""
+        self.version += 1
+        self._last_words.append((self.version, event))
+        self.wake()
+
+    def closed_after(self, version: int) -> list[SignalEvent]:
+        """Give the last words of sessions that went after this version."""
+        return [event for seen, event in self._last_words if seen > version]
 
 
 class Feed:
     """What is new in one session, for any number of followers."""
 
-    def __init__(self, session: SessionId) -> None:
+    def __init__(self, session: SessionId, hub: Hub) -> None:
         self.session = session
+        self._hub = hub
         self.recent: deque[StoredRecord] = deque(maxlen=RECENT_RECORDS)
         self.step: StepText | None = None
         self.closing: Signal | None = None
@@ -38,6 +73,11 @@ class Feed:
     def version(self) -> int:
         """Grows with each signal."""
         return self._version
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there is something that is no record yet."""
+        return self.step is not None or bool(self._newest)
 
     def attach(self, waker: asyncio.Event) -> None:
         """Have `waker` set whenever something is new."""
@@ -83,9 +123,10 @@ class Feed:
         self.wake()
 
     def wake(self) -> None:
-        """Wake every follower."""
+        """Wake every follower, and those who follow all sessions."""
         for waker in self._wakers:
             waker.set()
+        self._hub.wake()
 
 
 class Feeds:
@@ -93,24 +134,31 @@ class Feeds:
 
     def __init__(self) -> None:
         self._feeds: WeakValueDictionary[SessionId, Feed] = WeakValueDictionary()
-        self._closing: Signal | None = None
+        self.closing: Signal | None = None
+        self.hub = Hub()
 
     def of(self, session: SessionId) -> Feed:
         """Give the session's feed, made when there is none."""
         feed = self._feeds.get(session)
         if feed is None:
-            feed = self._feeds[session] = Feed(session)
-            feed.closing = self._closing
+            feed = self._feeds[session] = Feed(session, self.hub)
+            feed.closing = self.closing
         return feed
+
+    def active(self) -> list[Feed]:
+        """Give the feeds that have something in flight: a step's text, or signals."""
+        return [feed for feed in self._feeds.values() if feed.is_active]
 
     def close_one(self, session: SessionId, signal: Signal) -> None:
         """End the followers of one session."""
         feed = self._feeds.get(session)
         if feed is not None:
             feed.close(signal)
+        self.hub.close(SignalEvent(session=session, turn=None, signal=signal))
 
     def close_all(self, signal: Signal) -> None:
         """End all followers, also those that come from now on."""
-        self._closing = signal
+        self.closing = signal
+        self.hub.wake()
         for feed in list(self._feeds.values()):
             feed.close(signal)

@@ -9,34 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from service.codec import decode_record
 from service.core.ids import TurnId
-from service.core.records import Assistant, TurnFinished
-from service.core.signals import ContentDelta, Partial, ReasoningDelta, Resync, Signal, StoreBroken
+from service.core.records import TurnFinished
+from service.core.signals import Resync, Signal, StoreBroken
 from service.ports import SessionLog, StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed
-from service.turns.step_text import StepText
+from service.turns.text_reader import TextReader
 
 # Records read from the log at a time: bounds the memory of a replay.
 PAGE = 200
-
-
-@dataclass(slots=True)
-class TextCursor:
-    """How far a follower is in the text of one attempt at a step: pieces taken, and code points."""
-
-    turn: TurnId | None
-    step: int
-    attempt: int
-    reasoning_pieces: int = 0
-    reasoning_offset: int = 0
-    content_pieces: int = 0
-    content_offset: int = 0
 
 
 class Follower:
@@ -60,11 +45,10 @@ class Follower:
         self._log = log
         self._seq = after_seq
         self._turn = turn
-        self._live = from_start
+        self._reader = TextReader(feed.session, live=from_start)
         self._resync = resync
         self._waker = asyncio.Event()
         self._version = 0
-        self._text: TextCursor | None = None
         self._ended = False
 
     async def __aenter__(self) -> Self:
@@ -109,22 +93,12 @@ class Follower:
             self._seq = record.seq
             if self._turn is not None and record.turn != self._turn:
                 continue
-            if self._live and record.type == Assistant.type:
-                events += self._rest_of_text(record)
+            events += self._reader.rest_before(record)
             events.append(record)
             if self._turn is not None and record.type == TurnFinished.type:
                 self._ended = True
                 break
         return events
-
-    def _rest_of_text(self, stored: StoredRecord) -> list[Event]:
-        # A step may end before this reader has taken its last deltas; they are in the record, so nothing is lost.
-        record = decode_record(stored.body).record
-        assert isinstance(record, Assistant)  # its type says so
-        at, self._text = self._text, None
-        if at is None or (at.turn, at.step) != (stored.turn, record.step):
-            at = TextCursor(turn=stored.turn, step=record.step, attempt=0)
-        return self._deltas(at, record.reasoning[at.reasoning_offset :], record.content[at.content_offset :])
 
     def _in_flight(self) -> list[Event]:
         signals = self._feed.signals_after(self._version)
@@ -133,50 +107,7 @@ class Follower:
         # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
         self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
         step = self._feed.step
-        if step is not None and self._turn in (None, step.turn):
-            events += self._text_of(step)
-        self._live = True
-        return events
-
-    def _text_of(self, step: StepText) -> list[Event]:
-        at = self._text
-        if at is None or (at.turn, at.step, at.attempt) != (step.turn, step.step, step.attempt):
-            if not self._live:
-                return self._join(step)
-            at = TextCursor(turn=step.turn, step=step.step, attempt=step.attempt)
-        events = self._deltas(
-            at,
-            "".join(step.reasoning.pieces[at.reasoning_pieces :]),
-            "".join(step.content.pieces[at.content_pieces :]),
-        )
-        self._text = _at_end_of(step)
-        return events
-
-    def _join(self, step: StepText) -> list[Event]:
-        self._text = _at_end_of(step)
-        partial = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
-        return [self._event(step.turn, partial)]
-
-    def _deltas(self, at: TextCursor, thought: str, said: str) -> list[Event]:
-        events: list[Event] = []
-        if thought:
-            delta = ReasoningDelta(step=at.step, text=thought, offset=at.reasoning_offset)
-            events.append(self._event(at.turn, delta))
-        if said:
-            events.append(self._event(at.turn, ContentDelta(step=at.step, text=said, offset=at.content_offset)))
-        return events
+        return events + self._reader.next_of(step if step is not None and self._turn in (None, step.turn) else None)
 
     def _event(self, turn: TurnId | None, signal: Signal) -> SignalEvent:
         return SignalEvent(session=self._feed.session, turn=turn, signal=signal)
-
-
-def _at_end_of(step: StepText) -> TextCursor:
-    return TextCursor(
-        turn=step.turn,
-        step=step.step,
-        attempt=step.attempt,
-        reasoning_pieces=len(step.reasoning.pieces),
-        reasoning_offset=step.reasoning.length,
-        content_pieces=len(step.content.pieces),
-        content_offset=step.content.length,
-    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from service.core.ids import SessionId, TurnId
+from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.signals import Resync
 from service.core.views import TurnState, TurnView
 from service.ports import SessionLog, SessionRow
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
+from service.turns.store_follower import StoreFollower
 
 
 class Following:
@@ -16,6 +17,13 @@ class Following:
     def __init__(self, log: SessionLog, feeds: Feeds) -> None:
         self._log = log
         self._feeds = feeds
+
+    async def store(self, owner: OwnerId, after_pos: int | None) -> StoreFollower:
+        """Follow all sessions of an owner: from now on, or from behind the cursor."""
+        last_pos = await self._log.last_pos()
+        resync = Resync(last_pos=last_pos) if after_pos is not None and after_pos > last_pos else None
+        after = last_pos if after_pos is None else min(after_pos, last_pos)
+        return StoreFollower(self._feeds, self._log, owner, after_pos=after, resync=resync)
 
     async def session(self, row: SessionRow, after_pos: int | None) -> Follower:
         """Follow all of a session: from its first record on, or from behind the cursor."""

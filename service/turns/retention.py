@@ -16,6 +16,9 @@ log = structlog.get_logger(__name__)
 PAGE = 50
 """Sessions in one transaction: other writes wait for no more than that."""
 
+KEYS_KEPT = timedelta(hours=48)
+"""How long a key answers at least is a day less: old ones are looked for once a day (H3)."""
+
 _DAY_S = 24 * 60 * 60.0
 
 Deleted = Callable[[SessionId], None]
@@ -54,4 +57,14 @@ async def prune_each_day(store: SessionLog, clock: Clock, days: int, *, deleted:
             log.error("sessions.not_pruned", reason=str(failure))
         else:
             log.info("sessions.pruned", number=number, retention_days=days)
+        await clock.sleep(_DAY_S)
+
+
+async def forget_keys_each_day(store: SessionLog, clock: Clock) -> None:
+    """Forget old keys of requests now and once a day, until cancelled; a failing store is asked again the next day."""
+    while True:
+        try:
+            await store.forget_keys(clock.now() - KEYS_KEPT)
+        except StoreFailure as failure:
+            log.error("keys.not_forgotten", reason=str(failure))
         await clock.sleep(_DAY_S)

@@ -33,6 +33,7 @@ class TurnRun:
 
     live: LiveSession
     turn: TurnId
+    begun: bool = False
     cancelled: bool = False
     task: asyncio.Task[None] | None = None
 
@@ -40,7 +41,9 @@ class TurnRun:
         """Cancel the turn; only the first time, so that the writing of its end is left alone."""
         if not self.cancelled and self.task is not None:
             self.cancelled = True
-            self.task.cancel()
+            # A task that is cancelled before its first step never takes it, and nobody would end the turn.
+            if self.begun:
+                self.task.cancel()
 
     async def ended(self) -> None:
         """Wait until the turn's task is through."""
@@ -67,6 +70,10 @@ class TurnRunner:
             CancelledError: the service shuts down; the log stands as it is and the next start goes on (H8).
         """
         live = run.live
+        run.begun = True
+        if run.cancelled:
+            await self._end_now(live, of_cancel)
+            return
         try:
             await self._perform(live)
         except asyncio.CancelledError:

@@ -29,6 +29,7 @@ from service.turns.requests import ForkAsked, SessionAsked, TurnAsked
 from service.turns.session_forking import SessionForking
 from service.turns.session_making import BaselineMaker
 from service.turns.session_view import session_view
+from service.turns.store_follower import StoreFollower
 
 log = structlog.get_logger(__name__)
 
@@ -72,6 +73,7 @@ class Sessions:
         self._refuse_at_shutdown()
         async with self._keyed.first(key) as known:
             session = await self._create(asked, owner, key) if known is None else known.session
+        self._feeds.hub.wake()
         return await self.view(session, owner)
 
     async def _create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
@@ -134,11 +136,15 @@ class Sessions:
         self._deleting.add(session)
         try:
             await self._live.cancel(session)
-            self._live.forget(session)
             await self._log.delete_session(session)
-            self._feeds.close_one(session, SessionDeleted())
+            self.removed(session)
         finally:
             self._deleting.discard(session)
+
+    def removed(self, session: SessionId) -> None:
+        """Take note that the store removed an idle session: its followers end (S7, H9)."""
+        self._live.forget(session)
+        self._feeds.close_one(session, SessionDeleted())
 
     async def start_turn(
         self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None = None
@@ -263,6 +269,10 @@ class Sessions:
             return await self._following.session(row, after_pos)
         view = await self._turn(session, turn)
         return await self._following.turn(view, after_pos, from_start=until_pause)
+
+    async def follow_all(self, owner: OwnerId, after_pos: int | None) -> StoreFollower:
+        """Prepare to follow all sessions of an owner; without a cursor from now on (H6)."""
+        return await self._following.store(owner, after_pos)
 
     async def resume_unfinished(self) -> None:
         """Go on with every turn that the last process left unfinished (S4)."""

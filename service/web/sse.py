@@ -50,7 +50,7 @@ def frame(event: Event) -> bytes:
     return b"%sevent: %s\ndata: %s\n\n" % (retry, event.signal.type.encode(), data)
 
 
-async def frames(follower: Batches, session: SessionId, turn: TurnId | None) -> AsyncGenerator[bytes]:
+async def frames(follower: Batches, session: SessionId | None, turn: TurnId | None) -> AsyncGenerator[bytes]:
     """Write what a follower gives; events that are ready together are one chunk."""
     yield OPENING
     try:

@@ -13,7 +13,7 @@ from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.signals import ContentDelta, Partial, Queued, ReasoningDelta, Resync, SessionDeleted, ShuttingDown
 from service.ports import StoredRecord
 from service.turns.events import Event, SignalEvent
-from service.turns.feed import Feed
+from service.turns.feed import Feed, Hub
 from service.turns.follower import Follower
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
@@ -301,6 +301,6 @@ async def test_records_of_other_turns_that_lie_in_between_are_passed_over() -> N
     house = House(ScriptedLlama(say("One.")), log=(log := Interleaved()))
     session = await house.session()
     turn = (await house.run(session)).id
-    stranger = Follower(Feed(session), log, after_seq=1, turn=turn)
+    stranger = Follower(Feed(session, Hub()), log, after_seq=1, turn=turn)
 
     assert seqs(await all_of(stranger)) == [2, 4, 5]

@@ -14,6 +14,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind
 from service.core.ids import LOCAL_OWNER, SessionId
 from service.core.records import Outcome, User
+from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.core.tool_port import ToolAnswer, ToolRequest
 from service.ports import RecordDraft, StoredRecord
@@ -40,10 +41,12 @@ class SlowLog(MemoryLog):
         records: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         self.writing.set()
         await self.may_write.wait()
-        return await super().append(session, expected_seq, records, status, now)
+        return await super().append(session, expected_seq, records, status, now, key=key)
 
 
 @pytest.mark.rules("H5", "S1")

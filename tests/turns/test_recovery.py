@@ -12,6 +12,7 @@ from service.adapters.log_memory import MemoryLog
 from service.core.errors import ErrorKind, SequenceConflict, StoreFailure
 from service.core.ids import LOCAL_OWNER, SessionId
 from service.core.records import Outcome, ResultStatus, Resumed, ToolResult, TurnFinished
+from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.core.signals import StoreBroken
 from service.core.views import TurnState
@@ -118,11 +119,13 @@ class FailingLog(MemoryLog):
         records: Sequence[RecordDraft],
         status: SessionStatus,
         now: datetime,
+        *,
+        key: RequestKey | None = None,
     ) -> Sequence[StoredRecord]:
         if self.failures:
             self.failures -= 1
             raise self.failure
-        return await super().append(session, expected_seq, records, status, now)
+        return await super().append(session, expected_seq, records, status, now, key=key)
 
 
 async def run_into_full_disk(log: FailingLog, failures: int) -> tuple[House, SessionId, list[object]]:

@@ -251,6 +251,12 @@ class FakeSessions:
         self._check(session)
         return PromptView(messages=({"role": "user", "content": "Hi"},), tools=())
 
+    async def follow_all(self, owner: OwnerId, after_pos: int | None) -> FakeFollower:
+        self._check(SESSION)
+        self.followed.append(Followed(session=SESSION, turn=None, after_pos=after_pos, until_pause=False))
+        assert self.follower is not None  # this stream always goes on
+        return self.follower
+
     async def follow(
         self,
         session: SessionId,

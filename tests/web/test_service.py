@@ -161,7 +161,7 @@ def _told(response: httpx.Response) -> dict[str, str]:
 
 
 @pytest.mark.rules("H1")
-@pytest.mark.parametrize("path", ["/sessions/ses_1/events", "/sessions/ses_1/turns/trn_1/events"])
+@pytest.mark.parametrize("path", ["/sessions/ses_1/events", "/sessions/ses_1/turns/trn_1/events", "/events"])
 async def test_head_of_a_stream_ends_at_once(service: Served, sessions: FakeSessions, path: str) -> None:
     sessions.follower = FakeFollower(ends=False)
 

@@ -16,10 +16,11 @@ pytestmark = pytest.mark.anyio
 
 TURN_EVENTS = "/sessions/ses_1/turns/trn_1/events"
 SESSION_EVENTS = "/sessions/ses_1/events"
+ALL_EVENTS = "/events"
 
 
 @pytest.mark.rules("H6")
-@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS])
+@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS, ALL_EVENTS])
 async def test_a_quiet_stream_answers_at_once(service: Served, sessions: FakeSessions, path: str) -> None:
     sessions.follower = FakeFollower(ends=False)
 
@@ -85,7 +86,7 @@ async def test_a_stream_is_resumed_behind_the_last_event(
 
 
 @pytest.mark.rules("H6", "H2")
-@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS])
+@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS, ALL_EVENTS])
 @pytest.mark.parametrize(
     ("query", "headers", "field"),
     [
@@ -155,7 +156,7 @@ async def test_a_quiet_stream_gets_comments(application: FakeApplication, sessio
 
 @pytest.mark.cases(13)
 @pytest.mark.rules("H5", "H7")
-@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS])
+@pytest.mark.parametrize("path", [TURN_EVENTS, SESSION_EVENTS, ALL_EVENTS])
 async def test_a_reader_that_leaves_a_quiet_stream_leaves_no_task_behind(
     service: Served, sessions: FakeSessions, path: str
 ) -> None:

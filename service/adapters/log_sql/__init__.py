@@ -10,6 +10,7 @@ From the top down:
     tables.py         the tables; migrations/ makes them
     migrate.py        brings a database to this version's schema
     sqlite_store.py   all that is SQLite's own
+    audit.py          the store as whoever checks it sees it, without its lock; sqlite_reading.py opens it
     failures.py       a driver's error becomes a StoreFailure
 """
 

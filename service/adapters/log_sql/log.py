@@ -121,6 +121,12 @@ class SqlLog:
         """Read the last record of this type and all after it; everything, when there is none."""
         return await self._reader.run(lambda connection: queries.read_from_last(connection, session, record_type))
 
+    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+        """Read records of all sessions of an owner, by `pos` (H6)."""
+        return await self._reader.run(
+            lambda connection: queries.read_all(connection, owner, after_pos=after_pos, limit=limit)
+        )
+
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         return await self._reader.run(lambda connection: queries.full_text(connection, session, seq))

@@ -21,10 +21,19 @@ def migrate(connection: Connection, name: str) -> None:
     Raises:
         StoreFailure: the database is another program's, or of a newer version.
     """
-    config = Config()
-    # The option is a format string: a folder's % stands for itself only when doubled.
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    script = ScriptDirectory.from_config(config)
+    config = _config()
+    schema_of(connection, name)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def schema_of(connection: Connection, name: str) -> str | None:
+    """Give the schema's revision, None of an empty database; `name` is for messages.
+
+    Raises:
+        StoreFailure: the database is another program's, or of a newer version.
+    """
+    script = ScriptDirectory.from_config(_config())
     known = {revision.revision for revision in script.walk_revisions()}
     present = MigrationContext.configure(connection).get_current_revision()
     if present is None and inspect(connection).get_table_names():
@@ -34,5 +43,11 @@ def migrate(connection: Connection, name: str) -> None:
             f"{name} was written by a newer version of Turnkeeper (schema {present}; "
             f"this version knows {max(known)}): start that version, or name another database"
         )
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    return present
+
+
+def _config() -> Config:
+    config = Config()
+    # The option is a format string: a folder's % stands for itself only when doubled.
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config

@@ -33,6 +33,13 @@ _BY_TURN = (
     .limit(bindparam("limit"))
 )
 _CHILDREN = sessions.alias()
+_OF_ALL = (
+    select(sessions.c.id, records.c.turn, records.c.type, records.c.seq, records.c.pos, records.c.body, records.c.hash)
+    .join(sessions, sessions.c.key == records.c.session_key)
+    .where(sessions.c.owner == bindparam("owner"), _AFTER_POS)
+    .order_by(records.c.pos)
+    .limit(bindparam("limit"))
+)
 _LAST_OF_TYPE = (
     select(func.max(records.c.seq))
     .where(records.c.session_key == _KEY, records.c.type == bindparam("type"))
@@ -95,6 +102,15 @@ def read(
     if after_pos > 0:
         return _records(connection, _BY_POS, session, after_pos=after_pos, **wanted)
     return _records(connection, _BY_SEQ, session, **wanted)
+
+
+def read_all(connection: Connection, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+    """Read a window of the records of all sessions of an owner."""
+    rows = connection.execute(_OF_ALL, {"owner": owner, "after_pos": after_pos, "limit": limit})
+    return [
+        StoredRecord(session=SessionId(session), turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
+        for session, turn, record_type, seq, pos, body, hash_ in rows
+    ]
 
 
 def read_from_last(connection: Connection, session: SessionId, record_type: str) -> Sequence[StoredRecord]:

@@ -65,3 +65,18 @@ async def stream_session_events(
     """Stream the events of all turns of a session; the stream does not end."""
     follower = await app.sessions.follow(session, owner, turn=None, after_pos=after)
     return stream_of(follower, session, None, settings)
+
+
+@router.get(
+    "/events",
+    dependencies=_CHECKS,
+    status_code=200,
+    response_class=EventStream,
+    responses={200: _STREAMED[200], **refusals(ProblemCode.NOT_ACCEPTABLE)},
+)
+async def stream_all_events(
+    after: ResumeAfter, app: ApplicationDep, owner: OwnerDep, settings: SettingsDep
+) -> Response:
+    """Stream the events of all sessions, for dashboards: without a cursor from now on; the stream does not end."""
+    follower = await app.sessions.follow_all(owner, after)
+    return stream_of(follower, None, None, settings)

@@ -34,7 +34,7 @@ EVENT_STREAM_CONTENT: JsonObject = {
 
 def stream_of(
     follower: Batches | None,
-    session: SessionId,
+    session: SessionId | None,
     turn: TurnId | None,
     settings: Settings,
     headers: dict[str, str] | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.config.shapes import LowerLimits, Sampling, StrictModel, ToolsWanted
@@ -48,8 +48,20 @@ class ForkWanted(StrictModel):
     before: Annotated[str, Field(min_length=1, max_length=200, description="The turn; what came before it is kept.")]
 
 
+_FORK_ONLY_WITH = ("fork", "title", "metadata")
+
+
+def _fork_has_its_baseline(schema: JsonObject) -> None:
+    """Say in the schema that a fork takes all but these from its source."""
+    others = [name for name in schema["properties"] if name not in _FORK_ONLY_WITH]
+    schema["if"] = {"required": ["fork"], "properties": {"fork": {"type": "object"}}}
+    schema["then"] = {"properties": {name: {"type": "null"} for name in others}}
+
+
 class SessionRequest(StrictModel):
     """A new session; what is left out comes from the agent's profile, then from the settings."""
+
+    model_config = ConfigDict(json_schema_extra=_fork_has_its_baseline)
 
     agent: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     system: Annotated[LongText, Field(description="The system prompt, at most 1 MiB of UTF-8.")] | None = None
@@ -69,8 +81,8 @@ class SessionRequest(StrictModel):
     ) = None
 
     @model_validator(mode="after")
-    def _fork_has_its_baseline(self) -> Self:
-        others = self.model_fields_set - {"fork", "title", "metadata"}
+    def _fork_comes_alone(self) -> Self:
+        others = self.model_fields_set - {*_FORK_ONLY_WITH}
         if self.fork is not None and (given := sorted(name for name in others if getattr(self, name) is not None)):
             raise PydanticCustomError(
                 "fork", "goes with title and metadata only, not with {given}", {"given": ", ".join(given)}

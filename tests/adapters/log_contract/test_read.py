@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.core.ids import SessionId, TurnId
+from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.ports import SessionLog, StoredRecord
-from tests.adapters.log_contract.sessions_made import append, draft, drafts, make, seqs
+from tests.adapters.log_contract.sessions_made import append, draft, drafts, make, new_session, seqs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("S1", "S2")]
 
@@ -145,3 +145,26 @@ async def test_the_greatest_pos_is_that_of_the_last_record(log: SessionLog) -> N
 
 async def test_a_store_answers_when_it_is_asked_whether_it_does(log: SessionLog) -> None:
     await log.check()
+
+
+@pytest.mark.rules("H6", "S2")
+async def test_records_of_all_sessions_of_an_owner_come_by_pos_page_by_page(log: SessionLog) -> None:
+    stranger = OwnerId("stranger")
+    first, other, second = await make(log), await make(log, new_session(owner=stranger)), await make(log)
+    for session, seq in ((second, 1), (first, 1), (other, 1), (second, 2)):
+        await append(log, session, seq)
+
+    everything = await log.read_all(LOCAL_OWNER, after_pos=0, limit=100)
+    pages = [
+        await log.read_all(LOCAL_OWNER, after_pos=0, limit=2),
+        await log.read_all(LOCAL_OWNER, after_pos=everything[1].pos, limit=100),
+    ]
+
+    assert [(record.session, record.seq) for record in everything] == [
+        (first, 1), (second, 1), (second, 2), (first, 2), (second, 3),
+    ]  # fmt: skip
+    assert [*pages[0], *pages[1]] == [*everything]
+    assert [record.pos for record in everything] == sorted(record.pos for record in everything)
+    assert await log.read(second) == [record for record in everything if record.session == second]
+    assert len(await log.read_all(stranger, after_pos=0, limit=100)) == 2
+    assert await log.read_all(LOCAL_OWNER, after_pos=everything[-1].pos, limit=100) == []

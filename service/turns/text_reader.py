@@ -1,0 +1,98 @@
+"""How far one reader is in the text of a session's step in flight, and what it is told next (H6, H7).
+
+Above: the followers. Below: the text of the step, which is kept once for all readers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.codec import decode_record
+from service.core.ids import SessionId, TurnId
+from service.core.records import Assistant
+from service.core.signals import ContentDelta, Partial, ReasoningDelta, Signal
+from service.ports import StoredRecord
+from service.turns.events import Event, SignalEvent
+from service.turns.step_text import StepText
+
+
+@dataclass(slots=True)
+class _Place:
+    """Pieces taken of one attempt at a step, and code points."""
+
+    turn: TurnId | None
+    step: int
+    attempt: int
+    reasoning_pieces: int = 0
+    reasoning_offset: int = 0
+    content_pieces: int = 0
+    content_offset: int = 0
+
+
+class TextReader:
+    """Tells the text of one step after another, each word once.
+
+    `live` says that the reader has been there from the beginning of what comes: it is told every delta. Another one
+    gets what there is of the step in flight as `partial`.
+    """
+
+    def __init__(self, session: SessionId, *, live: bool) -> None:
+        self._session = session
+        self._live = live
+        self._at: _Place | None = None
+
+    def rest_before(self, stored: StoredRecord) -> list[Event]:
+        """Give what a record of an answer has of text that this reader was not told yet.
+
+        A step may end before a slow reader has taken its last deltas; they are in the record, so nothing is lost.
+        """
+        if not self._live or stored.type != Assistant.type:
+            return []
+        record = decode_record(stored.body).record
+        assert isinstance(record, Assistant)  # its type says so
+        at, self._at = self._at, None
+        if at is None or (at.turn, at.step) != (stored.turn, record.step):
+            at = _Place(turn=stored.turn, step=record.step, attempt=0)
+        return self._deltas(at, record.reasoning[at.reasoning_offset :], record.content[at.content_offset :])
+
+    def next_of(self, step: StepText | None) -> list[Event]:
+        """Give what is new of the step in flight; from now on this reader is live."""
+        live, self._live = self._live, True
+        if step is None:
+            return []
+        at = self._at
+        self._at = _at_end_of(step)
+        if at is None or (at.turn, at.step, at.attempt) != (step.turn, step.step, step.attempt):
+            if not live:
+                said = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
+                return [self._event(step.turn, said)]
+            at = _Place(turn=step.turn, step=step.step, attempt=step.attempt)
+        return self._deltas(
+            at,
+            "".join(step.reasoning.pieces[at.reasoning_pieces :]),
+            "".join(step.content.pieces[at.content_pieces :]),
+        )
+
+    def _deltas(self, at: _Place, thought: str, said: str) -> list[Event]:
+        events: list[Event] = []
+        if thought:
+            delta = ReasoningDelta(step=at.step, text=thought, offset=at.reasoning_offset)
+            events.append(self._event(at.turn, delta))
+        if said:
+            events.append(self._event(at.turn, ContentDelta(step=at.step, text=said, offset=at.content_offset)))
+        return events
+
+    def _event(self, turn: TurnId | None, signal: Signal) -> SignalEvent:
+        return SignalEvent(session=self._session, turn=turn, signal=signal)
+
+
+def _at_end_of(step: StepText) -> _Place:
+    return _Place(
+        turn=step.turn,
+        step=step.step,
+        attempt=step.attempt,
+        reasoning_pieces=len(step.reasoning.pieces),
+        reasoning_offset=step.reasoning.length,
+        content_pieces=len(step.content.pieces),
+        content_offset=step.content.length,
+    )
