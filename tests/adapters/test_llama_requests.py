@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 MESSAGES = ({"role": "system", "content": "Be kind."}, {"role": "user", "content": "Grüße 😀"})
 ASK = CompletionRequest(messages=MESSAGES, max_tokens=16)
-TOOLS = ({"type": "function", "function": {"name": "weather", "parameters": {}}},)
+TOOLS: tuple[dict[str, Any], ...] = ({"type": "function", "function": {"name": "weather", "parameters": {}}},)
 TOOL = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
 PLAIN = recorded("plain")
 

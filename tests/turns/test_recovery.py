@@ -147,6 +147,7 @@ async def run_into_full_disk(log: FailingLog, failures: int) -> tuple[House, Ses
     return house, session, seen
 
 
+@pytest.mark.cases(25)
 @pytest.mark.rules("S5")
 async def test_a_write_that_fails_fails_the_turn_and_the_next_one_is_kept() -> None:
     house, session, seen = await run_into_full_disk(FailingLog(), 1)
