@@ -3,6 +3,7 @@
 
 ARGS ?=
 FUZZ ?= 1000000
+COUNT ?= 100000
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 FOUND := $(shell for python in $(CANDIDATES); do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -10,7 +11,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations format openapi lock clean docs record
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -39,7 +40,11 @@ fuzz: ## break FUZZ=1000000 streams of llama-server, cut each recording at each 
 	$(ENV) test
 	$(BIN)/python -m tests.fuzz $(FUZZ) $(ARGS)
 
-zoo: ## count what 786 chat templates of real models do, and compare (two minutes)
+conversations: ## play COUNT=100000 conversations with all that can go wrong, and judge each prompt and each log
+	$(ENV) test
+	$(BIN)/python -m tests.conversations $(COUNT) $(ARGS)
+
+zoo: ## have conversations under 786 chat templates of real models, and compare with what is known (8 minutes)
 	$(ENV) test
 	$(BIN)/python -m tests.zoo.figures
 

@@ -142,7 +142,9 @@ class LiveSessions:
         self._idle.pop(session, None)
 
     def start(self, live: LiveSession) -> None:
-        """Run the open turn of this session in a task of its own."""
+        """Run the open turn of this session in a task of its own; a service that stops leaves it to the next start."""
+        if self._shutting_down:
+            return
         assert live.state.turn is not None  # its `user` record is in the log
         run = TurnRun(live, live.state.turn)
         run.task = asyncio.create_task(self._run(run), name=f"turn {run.turn}")

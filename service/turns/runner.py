@@ -135,6 +135,9 @@ class TurnRunner:
             await live.append(*ending(live.state, partial))
         except StoreFailure as failure:
             await self._end_broken(live, ErrorKind.STORE, str(failure))
+        except Exception as defect:
+            await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
+            log.exception("turn.defect", session=live.id, turn=live.state.turn)
 
     async def _end_broken(self, live: LiveSession, kind: ErrorKind, message: str) -> None:
         try:

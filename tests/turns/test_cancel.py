@@ -7,10 +7,12 @@ import asyncio
 import pytest
 
 from service.core.completion_events import FinishReason
+from service.core.errors import ErrorKind, IllegalTransition
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
-from service.core.records import Assistant, Outcome, ResultStatus, ToolResult, TurnFinished
+from service.core.records import Assistant, Outcome, Record, ResultStatus, ToolResult, TurnFinished
 from service.core.signals import Queued
 from service.core.views import TurnView
+from service.turns import runner
 from service.turns.events import SignalEvent
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
@@ -160,3 +162,21 @@ async def test_two_cancels_at_once_end_the_turn_once() -> None:
 
     ends = [record for record in await house.records(session) if isinstance(record, TurnFinished)]
     assert (len(ends), views[0].outcome) == (1, Outcome.CANCELLED)
+
+
+async def test_a_defect_in_the_ending_of_a_turn_ends_it_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> tuple[Record, ...]:
+        raise IllegalTransition("a defect")
+
+    half = say("Half", before_end=asyncio.Event())
+    house = House(ScriptedLlama(half, say("Next.")))
+    session = await house.session()
+    turn = await house.start(session)
+    await half.streaming.wait()
+    monkeypatch.setattr(runner, "of_cancel", broken)
+
+    await cancel(house, session, turn)
+
+    view = await house.sessions.turn(session, turn, LOCAL_OWNER)
+    assert (view.outcome, view.error and view.error.kind) == (Outcome.FAILED, ErrorKind.INTERNAL)
+    assert (await house.run(session)).outcome is Outcome.ANSWERED

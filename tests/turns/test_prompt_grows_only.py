@@ -1,109 +1,113 @@
-"""Over generated conversations each prompt extends the one before, and is well-formed (P2, P4)."""
+"""Over generated conversations each prompt extends the one before and is well-formed, whatever happens (P2, P4).
+
+`make conversations` plays a hundred thousand.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
+import os
+from collections.abc import Iterator
+from random import SystemRandom
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import structlog
 
-from service.core.baseline import Limits
-from service.core.completion_events import ModelCall
-from service.core.errors import ContextFull, ErrorKind, ModelFailure, UpstreamHttp
-from service.core.ids import LOCAL_OWNER
-from service.core.json_types import JsonObject
-from service.core.records import OnToolLimit, ToolChoice
-from service.core.tool_port import AnswerStatus, ToolAnswer, ToolRequest
-from service.core.views import TurnState
-from tests.fakes.house import House
-from tests.fakes.llama import Play, ScriptedLlama
-from tests.fakes.strict_prompt import check_prompt
-from tests.fakes.tool_port import TablePort, result, spec
+from service.core.records import Limit, OnToolLimit, Outcome, TurnFinished
+from tests.conversations.batches import be_quiet, run, run_all
+from tests.conversations.driver import play
+from tests.conversations.generator import made
+from tests.conversations.judgement import extends, judge
+from tests.conversations.plan import Blow, CallPlan, Conversation, Moment, PlayPlan, Strike, TurnPlan
+from tests.conversations.smallest import smallest
+from tests.conversations.spread import EXPECTED, ingredients
 
-texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
-call_ids = st.sampled_from([None, "", "a", "b", "c00000001", "longer-id"])
-arguments = st.sampled_from(
-    ["{}", '{"city": "Paris"}', '{ "city" : "Rome" }', "", "{", "[]", '{"city": 1}', '{"x": 1}']
-)
-calls = st.builds(
-    ModelCall,
-    id=call_ids,
-    name=st.sampled_from(["weather", "broken", "denied", "wild", "nothing"]),
-    arguments=arguments,
-)
-failures = st.sampled_from(
+pytestmark = pytest.mark.usefixtures("quiet_logs")
+
+CONVERSATIONS = 2_000
+SAMPLE = 500
+SAMPLE_SEED = 10
+
+
+@pytest.fixture(scope="module")
+def quiet_logs() -> Iterator[None]:
+    before = structlog.get_config()
+    be_quiet()
+    yield
+    structlog.configure(**before)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.rules("P1", "P2", "P3", "P4", "P8", "T5", "T8", "T12", "T13", "S4")
+def test_each_prompt_extends_the_one_before_and_is_well_formed() -> None:
+    seed = SystemRandom().randrange(2**32)
+
+    checked = 0
+    for batch in run_all(seed, CONVERSATIONS, processes=os.cpu_count() or 1):
+        assert batch.defect is None, str(batch.defect)
+        checked += batch.checked
+
+    assert checked == CONVERSATIONS
+
+
+@pytest.mark.timeout(300)
+def test_the_generated_conversations_leave_nothing_out() -> None:
+    batch = run(SAMPLE_SEED, 0, SAMPLE)
+
+    assert batch.defect is None, str(batch.defect)
+    assert [word for word in EXPECTED if batch.spread[word] < 3] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.rules("T5")
+@pytest.mark.parametrize("on_tool_limit", OnToolLimit)
+async def test_a_model_that_calls_tools_where_there_are_none_is_stopped(on_tool_limit: OnToolLimit) -> None:
+    calls = PlayPlan(calls=(CallPlan(),))
+    turn = TurnPlan(plays=(calls,), endless=True, on_tool_limit=on_tool_limit, limits={"tool_iterations": 2})
+
+    played = await play(Conversation((turn,), tools=()))
+
+    judge(played)
+    ends = [entry.record for entry in played.entries if isinstance(entry.record, TurnFinished)]
+    assert (ends[0].outcome, ends[0].limit) == (Outcome.TURN_LIMIT, Limit.TOOL_ITERATIONS)
+
+
+def test_the_same_numbers_make_the_same_conversation() -> None:
+    assert made(7, 11) == made(7, 11)
+    assert made(7, 11) != made(7, 12)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_extended"),
     [
-        ModelFailure(ErrorKind.STREAM_CLOSED, "broke"),
-        ModelFailure(ErrorKind.STALLED, "silent"),
-        ModelFailure(ErrorKind.PROTOCOL, "odd"),
-        ModelFailure(ErrorKind.CONNECT, "away"),
-        UpstreamHttp(500, "failed"),
-        ModelFailure(ErrorKind.UPSTREAM_ERROR, "Context size has been exceeded."),
-        ContextFull("too long", prompt_tokens=9, context_tokens=8),
-        *[None] * 14,
-    ]
+        ("[]", '[{"a": 1}]', True),
+        ('[{"a": 1}]', '[{"a": 1}]', True),
+        ('[{"a": 1}]', '[{"a": 1}, {"b": 2}]', True),
+        ('[{"a": 1}]', '[{"a": 12}]', False),
+        ('[{"a": 1}, {"b": 2}]', '[{"a": 1}]', False),
+    ],
 )
-plays = st.builds(
-    Play,
-    content=texts,
-    reasoning=texts,
-    calls=st.lists(calls, max_size=3).map(tuple),
-    finish_reason=st.sampled_from([None, None, "stop", "length", "content_filter", "odd"]),
-    failure=failures,
-)
-turns = st.fixed_dictionaries(
-    {
-        "content": texts.filter(bool),
-        "tool_choice": st.sampled_from(ToolChoice),
-        "on_tool_limit": st.sampled_from(OnToolLimit),
-        "limits": st.fixed_dictionaries({"tool_iterations": st.integers(0, 2)}),
-    }
-)
-conversations = st.lists(st.tuples(turns, st.booleans()), min_size=1, max_size=4)
+def test_only_whole_messages_extend_a_prompt(earlier: str, later: str, is_extended: bool) -> None:
+    assert extends(earlier, later) is is_extended
 
 
-def answer(request: ToolRequest) -> ToolAnswer:
-    if request.tool == "broken":
-        return ToolAnswer(status=AnswerStatus.FAILED, text="no luck")
-    if request.tool == "denied":
-        return ToolAnswer(status=AnswerStatus.DENIED, text="no")
-    return result("some text", untrusted=request.tool == "wild")
+def test_a_conversation_that_fails_is_made_small() -> None:
+    plays = (PlayPlan("Yes."), PlayPlan(calls=(CallPlan("long"), CallPlan("weather"))))
+    turns = (TurnPlan("One"), TurnPlan("Two", plays, strikes=(Strike(Blow.KILL, Moment.WRITTEN, 9, 40),)))
+
+    small = smallest(
+        Conversation(turns, profile="ids of nine"), lambda plan: "KILL" in str(plan) and "long" in str(plan)
+    )
+
+    call, strike = CallPlan("long"), Strike(Blow.KILL)
+    assert small == Conversation((TurnPlan(plays=(PlayPlan(calls=(call,)),), strikes=(strike,)),))
 
 
-async def play_out(system: str, script: list[Play], conversation: list[tuple[JsonObject, bool]]) -> ScriptedLlama:
-    names = ("weather", "broken", "denied", "wild")
-    port = TablePort(*(spec(name) for name in names), tools=dict.fromkeys(names, answer))
-    llama = ScriptedLlama(*script, Play(content="The end."), endless=True)
-    house = House(llama, port, limits=Limits(tool_iterations=2))
-    session = await house.session(system=system)
-    for asked, cancel in conversation:
-        turn = await house.start(session, **asked)
-        if cancel:
-            await asyncio.sleep(0)
-            await house.sessions.cancel(session, turn, LOCAL_OWNER)
-        view = await house.finish(session, turn)
-        assert view.state is TurnState.FINISHED
-        assert view.error is None or view.error.kind is not ErrorKind.INTERNAL
-    return llama
+@pytest.mark.anyio
+async def test_a_strike_comes_at_its_moment() -> None:
+    strike = Strike(Blow.CANCEL, Moment.RUNNING, 0, 40)
+    turn = TurnPlan(plays=(PlayPlan(calls=(CallPlan(), CallPlan("send"))),), strikes=(strike,))
 
+    played = await play(Conversation((turn,)))
 
-def as_bytes(messages: tuple[JsonObject, ...]) -> list[bytes]:
-    return [json.dumps(message, ensure_ascii=False).encode() for message in messages]
-
-
-@pytest.mark.rules("P1", "P2", "P3", "P4")
-@settings(max_examples=300, deadline=None, print_blob=True)
-@given(texts, st.lists(plays, max_size=8), conversations)
-def test_each_prompt_extends_the_one_before_and_is_well_formed(
-    system: str, script: list[Play], conversation: list[tuple[JsonObject, bool]]
-) -> None:
-    llama = asyncio.run(play_out(system, script, conversation))
-
-    for request in llama.requests:
-        check_prompt(request.messages)
-        assert (request.tools, request.thinking) == (llama.requests[0].tools, llama.requests[0].thinking)
-    for earlier, later in zip(llama.requests, llama.requests[1:], strict=False):
-        before, after = as_bytes(earlier.messages), as_bytes(later.messages)
-        assert after[: len(before)] == before
+    assert played.struck == [strike]
+    assert "result: cancelled" in ingredients(Conversation((turn,)), played)
