@@ -112,7 +112,6 @@ KNOWN_GAPS = {
     "X6": "children and summaries, which carry labels on, aren't built",
     "S4": "turns go on after a restart; approvals, children and kills at every point aren't shown",
     "S5": "a full disk, a locked, read-only or torn file are shown; what a whole service does then isn't",
-    "S6": "there is no released version yet",
     "A1": "approvals aren't built",
     "A1b": "approvals aren't built",
     "A2": "approvals aren't built",
