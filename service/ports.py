@@ -219,9 +219,13 @@ class SessionLog(Protocol):
         after_seq: int = 0,
         after_pos: int = 0,
         limit: int | None = None,
+        max_bytes: int | None = None,
         turn: TurnId | None = None,
     ) -> Sequence[StoredRecord]:
-        """Read records in order; those of one turn only, when `turn` is given."""
+        """Read records in order; those of one turn only, when `turn` is given.
+
+        It stops behind the record with which the bodies are `max_bytes` long or longer.
+        """
         ...
 
     async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
@@ -232,8 +236,10 @@ class SessionLog(Protocol):
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         ...
 
-    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
-        """Read records of all sessions of an owner, by `pos` (H6)."""
+    async def read_all(
+        self, owner: OwnerId, *, after_pos: int, limit: int, max_bytes: int | None = None
+    ) -> Sequence[StoredRecord]:
+        """Read records of all sessions of an owner, by `pos`; it stops as `read` does (H6)."""
         ...
 
     async def last_pos(self) -> int:

@@ -104,8 +104,6 @@ RULES = {
 
 KNOWN_GAPS = {
     "H3": "decisions and readings, which take keys too, aren't built",
-    "H7": "deltas are merged and readers dropped; memory under many slow readers isn't measured",
-    "H8": "draining is built; the end isn't shown with many open streams and running turns",
     "H9": "children, which go with a session, aren't made yet",
     "T12": "nothing waits for approval yet, so no such time is left out of turn_time_s",
     "L10": "doctor, which tells the profile too, isn't built",
@@ -180,7 +178,6 @@ OPEN_CASES = {
     8: "approvals (A1)",
     9: "handoffs (G2)",
     11: "the dashboard",
-    14: "shutdown with many open streams (H8)",
     23: "compaction (C1)",
     27: "a result is cut to fit; a session that is full all the same, of many or very dense results, waits for C1",
 }

@@ -6,10 +6,11 @@ No method awaits anything, so each is atomic among the tasks of one event loop.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate
 
 from service.core import chain
 from service.core.chain import Head
@@ -155,6 +156,7 @@ class MemoryLog:
         after_seq: int = 0,
         after_pos: int = 0,
         limit: int | None = None,
+        max_bytes: int | None = None,
         turn: TurnId | None = None,
     ) -> Sequence[StoredRecord]:
         """Read records in order; those of one turn only, when `turn` is given."""
@@ -163,7 +165,7 @@ class MemoryLog:
         window = records[start:]
         if turn is not None:
             window = [record for record in window if record.turn == turn]
-        return window[:limit]
+        return _up_to(window[:limit], max_bytes)
 
     async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
         """Read the last record of this type and all after it; everything, when there is none."""
@@ -182,7 +184,9 @@ class MemoryLog:
         kept = self._sessions.get(session)
         return [] if kept is None else kept.records
 
-    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+    async def read_all(
+        self, owner: OwnerId, *, after_pos: int, limit: int, max_bytes: int | None = None
+    ) -> Sequence[StoredRecord]:
         """Read records of all sessions of an owner, by `pos` (H6)."""
         found = (
             record
@@ -190,7 +194,7 @@ class MemoryLog:
             if kept.made.owner == owner
             for record in kept.records[bisect_right(kept.records, after_pos, key=lambda record: record.pos) :]
         )
-        return sorted(found, key=lambda record: record.pos)[:limit]
+        return _up_to(sorted(found, key=lambda record: record.pos)[:limit], max_bytes)
 
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
@@ -268,3 +272,10 @@ class MemoryLog:
 
 def _is_child(kept: _Kept, session: SessionId) -> bool:
     return kept.made.parent is not None and kept.made.parent.session == session
+
+
+def _up_to(records: list[StoredRecord], max_bytes: int | None) -> list[StoredRecord]:
+    if max_bytes is None:
+        return records
+    sizes = list(accumulate(len(record.body) for record in records))
+    return records[: bisect_left(sizes, max_bytes) + 1]

@@ -75,8 +75,11 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=CLOSE_S,
         )
-        server = DrainingServer(config, lambda: application.sessions.shut_down(settings.drain_s))
-        typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True)
+        server = DrainingServer(
+            config,
+            drain=lambda: application.sessions.shut_down(settings.drain_s),
+            listens=lambda: typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True),
+        )
         await server.serve(sockets=[listening])
     if not server.started:
         raise typer.Exit(FAILED)
@@ -85,9 +88,16 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
 class DrainingServer(uvicorn.Server):
     """uvicorn, but streams and turns end before connections are closed (H8)."""
 
-    def __init__(self, config: uvicorn.Config, drain: Drain) -> None:
+    def __init__(self, config: uvicorn.Config, *, drain: Drain, listens: Callable[[], None]) -> None:
         super().__init__(config)
         self._drain = drain
+        self._listens = listens
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so when connections are taken: whoever waits for the word comes at once."""
+        await super().startup(sockets)
+        if self.started:
+            self._listens()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:

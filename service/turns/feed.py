@@ -31,6 +31,7 @@ class Hub:
         self._wakers: set[asyncio.Event] = set()
         self._last_words: deque[tuple[int, SignalEvent]] = deque(maxlen=LAST_WORDS_KEPT)
         self.version = 0
+        self.appends = 0
 
     def attach(self, waker: asyncio.Event) -> None:
         """Have `waker` set whenever something is new in any session."""
@@ -90,6 +91,7 @@ class Feed:
     def publish_records(self, records: Sequence[StoredRecord]) -> None:
         """Tell of records that are in the log (S1: never before they are)."""
         self.recent.extend(records)
+        self._hub.appends += 1
         self.wake()
 
     def publish_signal(self, turn: TurnId | None, signal: Signal) -> None:

@@ -20,8 +20,9 @@ from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed
 from service.turns.text_reader import TextReader
 
-# Records read from the log at a time: bounds the memory of a replay.
+# What is read from the log at a time: this much waits for each reader that takes nothing (H7).
 PAGE = 200
+PAGE_BYTES = 64 * 1024
 
 
 class Follower:
@@ -85,7 +86,9 @@ class Follower:
             return ()
         if recent and recent[0].seq <= self._seq + 1:
             return [record for record in recent if record.seq > self._seq]
-        return await self._log.read(self._feed.session, after_seq=self._seq, limit=PAGE)
+        found = await self._log.read(self._feed.session, after_seq=self._seq, limit=PAGE, max_bytes=PAGE_BYTES)
+        # What was appended while the log was read stands before what is in flight by now.
+        return found or [record for record in recent if record.seq > self._seq]
 
     def _told(self, records: Sequence[StoredRecord]) -> list[Event]:
         events: list[Event] = []

@@ -95,12 +95,14 @@ class Gate:
             raise
 
     def _leave(self, waiter: _Waiter) -> None:
-        if waiter in self._queue:
-            self._queue.remove(waiter)
-            self._tell_positions()
-        else:
+        if not waiter.has_left:
             # It was admitted in the same moment in which it was cancelled: the permit goes on to the next.
             self._give_back(waiter.alone)
+        elif waiter in self._queue:
+            self._queue.remove(waiter)
+            self._tell_positions()
+            # It may have been the one, to run alone, for which the others had to wait.
+            self._admit()
 
     def _has_room(self, alone: bool) -> bool:
         return self._in_use == 0 if alone else self._in_use < self._capacity and not self._one_is_alone
@@ -119,9 +121,10 @@ class Gate:
         admitted = False
         while self._queue and self._has_room(self._queue[0].alone):
             waiter = self._queue.popleft()
-            self._take(waiter.alone)
-            waiter.admitted.set_result(None)
             admitted = True
+            if not waiter.has_left:
+                self._take(waiter.alone)
+                waiter.admitted.set_result(None)
         if admitted:
             self._tell_positions()
 
@@ -141,6 +144,11 @@ class _Waiter:
         self.alone = alone
         self._tell_position = tell_position
         self._told: int | None = None
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it was cancelled while it waited; its task may not have come to that yet."""
+        return self.admitted.cancelled()
 
     def tell(self, position: int) -> None:
         if position != self._told:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
 from service.codec import decode_record
 from service.core.baseline import ToolMode, ToolSelection
-from service.core.errors import ErrorKind
+from service.core.errors import ErrorKind, ProblemCode, RequestRefused
 from service.core.ids import SessionId, TurnId
 from service.core.records import Resumed
 from service.core.signals import Signal
@@ -50,12 +51,24 @@ class LiveSessions:
         self._runs: dict[SessionId, TurnRun] = {}
         self._when_ended: Callable[[SessionId], None] = lambda _: None
         self._shutting_down = False
+        self._barred: set[SessionId] = set()
         self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
 
     @property
     def is_shutting_down(self) -> bool:
         """Whether no further turn may start (H8)."""
         return self._shutting_down
+
+    def refuse_at_shutdown(self) -> None:
+        """Take nothing on any more once the service stops (H8).
+
+        Raises:
+            RequestRefused: it does (`shutting_down`).
+        """
+        if self._shutting_down:
+            raise RequestRefused(
+                ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=5
+            )
 
     def when_ended(self, call: Callable[[SessionId], None]) -> None:
         """Have `call` called for each session whose turn has ended while others wait in its queue."""
@@ -73,9 +86,11 @@ class LiveSessions:
 
         Raises:
             StoreFailure: the log can't be read, or that end can't be written.
+            RequestRefused: a turn is open because the service stops; it belongs to the next start (H8).
         """
         live = self._idle.pop(row.id, None) or await self._read(row)
         if live.state.phase is not Phase.IDLE:
+            self.refuse_at_shutdown()
             await live.append(*of_error(live.state, ErrorKind.STORE, "the end of this turn could not be written"))
         return live
 
@@ -142,8 +157,11 @@ class LiveSessions:
         self._idle.pop(session, None)
 
     def start(self, live: LiveSession) -> None:
-        """Run the open turn of this session in a task of its own; a service that stops leaves it to the next start."""
-        if self._shutting_down:
+        """Run the open turn of this session in a task of its own.
+
+        A service that stops leaves it to the next start (H8), and a session that is being deleted needs none (H9).
+        """
+        if not self._may_start(live.id):
             return
         assert live.state.turn is not None  # its `user` record is in the log
         run = TurnRun(live, live.state.turn)
@@ -162,19 +180,34 @@ class LiveSessions:
             live.feed.wake()
 
     def _let_others_in(self, live: LiveSession) -> None:
-        if live.state.queued and not self._shutting_down:
+        if live.state.queued and self._may_start(live.id):
             self._when_ended(live.id)
 
-    async def cancel(self, session: SessionId) -> None:
-        """Cancel the session's turn and wait until it has ended (T13)."""
+    def _may_start(self, session: SessionId) -> bool:
+        return not self._shutting_down and session not in self._barred
+
+    @contextmanager
+    def barred(self, session: SessionId) -> Generator[None]:
+        """Let no further turn of this session start while it is being deleted (H9)."""
+        self._barred.add(session)
+        try:
+            yield
+        finally:
+            self._barred.discard(session)
+
+    async def cancel(self, session: SessionId, *, within_s: float | None = None) -> None:
+        """Cancel the session's turn and wait until it has ended, or no longer than that (T13)."""
         run = self._runs.get(session)
         if run is None:
             return
         run.cancel()
-        await run.ended()
+        await run.ended(within_s)
 
     async def over(self, session: SessionId, turn: TurnId) -> None:
-        """Wait until a turn that runs, or waits in the queue, is over."""
+        """Wait until a turn that runs, or waits in the queue, is over.
+
+        One that still waits when the service stops, or its session goes, is waited for no longer (H8, H9).
+        """
         feed = self._feeds.of(session)
         woken = asyncio.Event()
         feed.attach(woken)
@@ -184,6 +217,8 @@ class LiveSessions:
                 run = self._runs.get(session)
                 if run is not None and run.turn == turn:
                     await run.ended()
+                elif feed.closing is not None:
+                    return
                 else:
                     await woken.wait()
         finally:

@@ -45,10 +45,10 @@ class TurnRun:
             if self.begun:
                 self.task.cancel()
 
-    async def ended(self) -> None:
-        """Wait until the turn's task is through."""
+    async def ended(self, within_s: float | None = None) -> None:
+        """Wait until the turn's task is through, or no longer than that."""
         if self.task is not None:
-            await asyncio.wait({self.task})
+            await asyncio.wait({self.task}, timeout=within_s)
 
 
 class _TimeUp(Exception):

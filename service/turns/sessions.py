@@ -33,6 +33,9 @@ from service.turns.store_follower import StoreFollower
 
 log = structlog.get_logger(__name__)
 
+# How long a delete waits for the turn that it cancels, in seconds (H9).
+CANCEL_WAIT_S = 10.0
+
 
 class Sessions:
     """Everything that callers do with sessions and turns; what isn't the owner's is not there."""
@@ -62,7 +65,6 @@ class Sessions:
         self._forking = SessionForking(log)
         self._deleting: set[SessionId] = set()
         self._leaving: set[asyncio.Task[None]] = set()
-        self._shutting_down = False
 
     async def create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None = None) -> SessionView:
         """Make a session; a repeated `key` gives the one that was made with it (H3).
@@ -70,7 +72,7 @@ class Sessions:
         Raises:
             RequestRefused: what was asked can't be had, or the service shuts down.
         """
-        self._refuse_at_shutdown()
+        self._live.refuse_at_shutdown()
         async with self._keyed.first(key) as known:
             session = await self._create(asked, owner, key) if known is None else known.session
         self._feeds.hub.wake()
@@ -135,8 +137,10 @@ class Sessions:
         await self._row(session, owner)
         self._deleting.add(session)
         try:
-            await self._live.cancel(session)
-            await self._log.delete_session(session)
+            with self._live.barred(session):
+                # What does not end in this time loses its log, and all that it writes then is refused.
+                await self._live.cancel(session, within_s=CANCEL_WAIT_S)
+                await self._log.delete_session(session)
             self.removed(session)
         finally:
             self._deleting.discard(session)
@@ -157,7 +161,7 @@ class Sessions:
             RequestRefused: the session is busy, the message does not fit, a limit would rise, or the service shuts
                 down.
         """
-        self._refuse_at_shutdown()
+        self._live.refuse_at_shutdown()
         await self._row(session, owner)
         async with self._keyed.first(key) as known:
             if known is not None and known.turn is not None:
@@ -204,7 +208,7 @@ class Sessions:
 
         A client that a stopping service sends away has not gone: its turn goes on with the next start.
         """
-        if self._shutting_down:
+        if self._live.is_shutting_down:
             return
         task = asyncio.create_task(self._cancel_left(session, turn, owner), name=f"client of {turn} left")
         self._leaving.add(task)
@@ -287,7 +291,6 @@ class Sessions:
 
     async def shut_down(self, drain_s: float) -> None:
         """Take no new turns, end the streams, and give running turns some time (H8)."""
-        self._shutting_down = True
         await self._live.shut_down(drain_s, ShuttingDown())
 
     def _view(self, row: SessionRow) -> SessionView:
@@ -304,12 +307,6 @@ class Sessions:
         if not stored:
             raise _no_such("turn", turn)
         return turn_view([decode_record(record.body) for record in stored])
-
-    def _refuse_at_shutdown(self) -> None:
-        if self._shutting_down:
-            raise RequestRefused(
-                ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=5
-            )
 
 
 def _no_such(what: str, name: str) -> RequestRefused:

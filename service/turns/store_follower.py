@@ -13,10 +13,10 @@ from typing import Self
 
 from service.core.ids import OwnerId, SessionId
 from service.core.signals import Resync
-from service.ports import SessionLog
+from service.ports import SessionLog, StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed, Feeds
-from service.turns.follower import PAGE
+from service.turns.follower import PAGE, PAGE_BYTES
 from service.turns.text_reader import TextReader
 
 
@@ -57,19 +57,31 @@ class StoreFollower:
         while True:
             await self._waker.wait()
             self._waker.clear()
-            while records := await self._log.read_all(self._owner, after_pos=self._pos, limit=PAGE):
-                events: list[Event] = []
-                for record in records:
-                    self._pos = record.pos
-                    if self._live:
-                        events += self._reader(record.session).rest_before(record)
-                    events.append(record)
-                yield events
+            seen: int | None = None
+            active: dict[SessionId, Feed] = {}
+            while seen != self._feeds.hub.appends:
+                # What came while the store was asked stands before what is in flight now.
+                seen = self._feeds.hub.appends
+                while records := await self._next_records():
+                    yield self._told(records)
+                active = await self._ours()
             if self._feeds.closing is not None:
                 yield [SignalEvent(session=None, turn=None, signal=self._feeds.closing)]
                 return
-            if events := [*self._deleted(), *await self._in_flight()]:
+            if events := [*self._deleted(), *self._in_flight(active)]:
                 yield events
+
+    async def _next_records(self) -> Sequence[StoredRecord]:
+        return await self._log.read_all(self._owner, after_pos=self._pos, limit=PAGE, max_bytes=PAGE_BYTES)
+
+    def _told(self, records: Sequence[StoredRecord]) -> list[Event]:
+        events: list[Event] = []
+        for record in records:
+            self._pos = record.pos
+            if self._live:
+                events += self._reader(record.session).rest_before(record)
+            events.append(record)
+        return events
 
     def _reader(self, session: SessionId) -> TextReader:
         return self._readers.setdefault(session, TextReader(session, live=self._live))
@@ -79,12 +91,11 @@ class StoreFollower:
         self._deletions = self._feeds.hub.version
         return [*gone]
 
-    async def _in_flight(self) -> list[Event]:
+    async def _ours(self) -> dict[SessionId, Feed]:
+        return {feed.session: feed for feed in self._feeds.active() if await self._is_ours(feed.session)}
+
+    def _in_flight(self, active: dict[SessionId, Feed]) -> list[Event]:
         events: list[Event] = []
-        active: dict[SessionId, Feed] = {}
-        for feed in self._feeds.active():
-            if await self._is_ours(feed.session):
-                active[feed.session] = feed
         for session, feed in active.items():
             events += feed.signals_after(self._versions.get(session, 0))
             self._versions[session] = feed.version

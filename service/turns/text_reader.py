@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from service.codec import decode_record
 from service.core.ids import SessionId, TurnId
-from service.core.records import Assistant
+from service.core.records import Assistant, Attempt
 from service.core.signals import ContentDelta, Partial, ReasoningDelta, Signal
 from service.ports import StoredRecord
 from service.turns.events import Event, SignalEvent
@@ -46,6 +46,9 @@ class TextReader:
 
         A step may end before a slow reader has taken its last deltas; they are in the record, so nothing is lost.
         """
+        if stored.type == Attempt.type:
+            # The next attempt says it all anew.
+            self._at = None
         if not self._live or stored.type != Assistant.type:
             return []
         record = decode_record(stored.body).record

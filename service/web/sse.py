@@ -6,7 +6,7 @@ a reader has gone.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import structlog
@@ -24,6 +24,8 @@ from service.web.negotiation import EVENT_STREAM
 
 # Sent at once, so that a client knows that it is connected though nothing happens.
 OPENING = b"retry: 2000\n\n"
+# What is sent at a time, but for a frame that is longer: more of it would wait for a reader that takes nothing (H7).
+CHUNK_BYTES = 64 * 1024
 # A client that comes back sooner meets a service that still stops (H8).
 RETRY_AFTER_SHUTDOWN = b"retry: 5000\n"
 
@@ -51,16 +53,31 @@ def frame(event: Event) -> bytes:
 
 
 async def frames(follower: Batches, session: SessionId | None, turn: TurnId | None) -> AsyncGenerator[bytes]:
-    """Write what a follower gives; events that are ready together are one chunk."""
+    """Write what a follower gives; events that are ready together are sent together, up to a bound."""
     yield OPENING
     try:
         async with follower as batches:
             async for batch in batches:
-                yield b"".join(frame(event) for event in batch)
+                for chunk in _chunks(batch):
+                    yield chunk
     except StoreFailure as error:
         # Too late for a status (H2). The cursor of the client stays good.
         log.error("stream.store_failed", session=session, reason=str(error))
         yield frame(SignalEvent(session=session, turn=turn, signal=StoreBroken()))
+
+
+def _chunks(batch: Sequence[Event]) -> Iterator[bytes]:
+    parts: list[bytes] = []
+    size = 0
+    for event in batch:
+        parts.append(frame(event))
+        size += len(parts[-1])
+        if size >= CHUNK_BYTES:
+            yield b"".join(parts)
+            parts.clear()
+            size = 0
+    if parts:
+        yield b"".join(parts)
 
 
 class EventStream(EventSourceResponse):

@@ -19,14 +19,15 @@ HOLDER = Holder(session=SessionId("ses_1"), turn=TurnId("trn_1"), step=1)
 class Guest:
     """One that wants a permit and tells where it is."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, *, alone: bool = False) -> None:
+        self.alone = alone
         self.positions: list[int] = []
         self.inside = asyncio.Event()
         self.may_leave = asyncio.Event()
         self.task = asyncio.create_task(self._visit(gate))
 
     async def _visit(self, gate: Gate) -> None:
-        async with gate.permit(HOLDER, self.positions.append):
+        async with gate.permit(HOLDER, self.positions.append, alone=self.alone):
             self.inside.set()
             await self.may_leave.wait()
 
@@ -90,6 +91,36 @@ async def test_a_permit_that_was_granted_to_one_just_cancelled_goes_to_the_next(
 
 
 @pytest.mark.anyio
+@pytest.mark.rules("H8")
+async def test_a_permit_that_comes_back_while_all_are_cancelled_harms_nobody_and_is_not_lost() -> None:
+    gate = Gate(1)
+    guests = [Guest(gate) for _ in range(3)]
+    await settle()
+    for guest in guests:
+        guest.task.cancel()
+
+    ends = await asyncio.gather(*(guest.task for guest in guests), return_exceptions=True)
+
+    assert [type(end) for end in ends] == [asyncio.CancelledError] * 3
+    assert (gate.in_use, gate.waiting) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_those_behind_one_that_wants_to_be_alone_are_let_in_when_it_leaves_the_queue() -> None:
+    gate = Gate(2)
+    first, alone, third = Guest(gate), Guest(gate, alone=True), Guest(gate)
+    await settle()
+    assert not third.inside.is_set()
+
+    alone.task.cancel()
+    await settle()
+
+    assert third.inside.is_set()
+    await first.leave()
+    await third.leave()
+
+
+@pytest.mark.anyio
 async def test_more_slots_admit_more_and_fewer_hold_back_the_next() -> None:
     gate = Gate(1)
     guests = [Guest(gate) for _ in range(3)]
@@ -105,23 +136,27 @@ async def test_more_slots_admit_more_and_fewer_hold_back_the_next() -> None:
     assert gate.in_use == 0
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(["come", "leave", "cancel"]), max_size=40), st.integers(1, 3))
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["come", "come alone", "leave", "cancel", "let pass"]), max_size=40), st.integers(1, 3))
 def test_no_permit_is_ever_leaked(moves: list[str], capacity: int) -> None:
     async def play() -> None:
         gate = Gate(capacity)
         guests: list[Guest] = []
+        everybody: list[Guest] = []
         for move in moves:
-            if move == "come":
-                guests.append(Guest(gate))
+            if move == "let pass":
+                await asyncio.sleep(0)
+            elif move.startswith("come"):
+                guests.append(Guest(gate, alone=move == "come alone"))
+                everybody.append(guests[-1])
             elif guests:
                 guest = guests.pop(0)
                 guest.may_leave.set() if move == "leave" else guest.task.cancel()
-            await asyncio.sleep(0)
             assert gate.in_use <= capacity
         for guest in guests:
             guest.may_leave.set()
-        await asyncio.gather(*(guest.task for guest in guests), return_exceptions=True)
+        ends = await asyncio.gather(*(guest.task for guest in everybody), return_exceptions=True)
+        assert {type(end) for end in ends} <= {type(None), asyncio.CancelledError}
         await settle()
         assert (gate.in_use, gate.waiting) == (0, 0)
 

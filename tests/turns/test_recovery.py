@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from service.adapters.log_memory import MemoryLog
-from service.core.errors import ErrorKind, SequenceConflict, StoreFailure
+from service.core.errors import ErrorKind, ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.core.ids import LOCAL_OWNER, SessionId
 from service.core.records import Outcome, ResultStatus, Resumed, ToolResult, TurnFinished
 from service.core.request_key import RequestKey
@@ -55,6 +55,24 @@ async def test_the_next_start_goes_on_with_a_turn_that_was_cut_off() -> None:
 
     assert (view.outcome, view.content) == (Outcome.ANSWERED, "Once upon a time.")
     assert [r.attempt for r in await house.records(session) if isinstance(r, Resumed)] == [1]
+
+
+@pytest.mark.rules("S4", "H8", "T13")
+async def test_a_turn_that_a_stopping_service_has_left_to_the_next_start_is_not_ended_by_a_late_request() -> None:
+    half = say("Once", before_end=asyncio.Event())
+    house = House(ScriptedLlama(half), log=(log := MemoryLog()))
+    session = await house.session()
+    turn = await house.start(session)
+    await half.streaming.wait()
+    await house.sessions.shut_down(0)
+
+    with pytest.raises(RequestRefused) as refused:
+        await house.sessions.cancel(session, turn, LOCAL_OWNER)
+
+    assert refused.value.code is ProblemCode.SHUTTING_DOWN
+    next_house = House(ScriptedLlama(say("Once upon a time.")), log=log, ids=LaterIds())
+    await next_house.sessions.resume_unfinished()
+    assert (await next_house.finish(session, turn)).outcome is Outcome.ANSWERED
 
 
 @pytest.mark.rules("S4")

@@ -108,24 +108,23 @@ class SqlLog:
         after_seq: int = 0,
         after_pos: int = 0,
         limit: int | None = None,
+        max_bytes: int | None = None,
         turn: TurnId | None = None,
     ) -> Sequence[StoredRecord]:
         """Read records in order; those of one turn only, when `turn` is given."""
-        return await self._reader.run(
-            lambda connection: queries.read(
-                connection, session, after_seq=after_seq, after_pos=after_pos, limit=limit, turn=turn
-            )
-        )
+        window = queries.Window(after_seq=after_seq, after_pos=after_pos, limit=limit, max_bytes=max_bytes)
+        return await self._reader.run(lambda connection: queries.read(connection, session, window, turn=turn))
 
     async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
         """Read the last record of this type and all after it; everything, when there is none."""
         return await self._reader.run(lambda connection: queries.read_from_last(connection, session, record_type))
 
-    async def read_all(self, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+    async def read_all(
+        self, owner: OwnerId, *, after_pos: int, limit: int, max_bytes: int | None = None
+    ) -> Sequence[StoredRecord]:
         """Read records of all sessions of an owner, by `pos` (H6)."""
-        return await self._reader.run(
-            lambda connection: queries.read_all(connection, owner, after_pos=after_pos, limit=limit)
-        )
+        window = queries.Window(after_pos=after_pos, limit=limit, max_bytes=max_bytes)
+        return await self._reader.run(lambda connection: queries.read_all(connection, owner, window))
 
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -86,46 +87,64 @@ _SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
 _LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
 
 
-def read(
-    connection: Connection,
-    session: SessionId,
-    *,
-    after_seq: int,
-    after_pos: int,
-    limit: int | None,
-    turn: TurnId | None,
-) -> Sequence[StoredRecord]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Which records are wanted: those behind a place, no more than so many, no more than it takes for `max_bytes`."""
+
+    after_seq: int = 0
+    after_pos: int = 0
+    limit: int | None = None
+    max_bytes: int | None = None
+
+    @property
+    def bound(self) -> int:
+        """The greatest number of records, as SQL takes it."""
+        return _NO_LIMIT if self.limit is None else self.limit
+
+    def filled(self, found: Iterable[StoredRecord]) -> list[StoredRecord]:
+        """Take records until the window is full."""
+        taken: list[StoredRecord] = []
+        left = self.max_bytes
+        for record in found:
+            taken.append(record)
+            if left is not None:
+                left -= len(record.body)
+                if left <= 0:
+                    break
+        return taken
+
+
+def read(connection: Connection, session: SessionId, window: Window, *, turn: TurnId | None) -> Sequence[StoredRecord]:
     """Read a window of a session's records through the index that fits it."""
-    wanted: dict[str, Any] = {"after_seq": after_seq, "limit": _NO_LIMIT if limit is None else limit}
+    wanted: dict[str, Any] = {"after_seq": window.after_seq, "limit": window.bound}
     if turn is not None:
-        return _records(connection, _BY_TURN, session, turn=turn, after_pos=after_pos, **wanted)
-    if after_pos > 0:
-        return _records(connection, _BY_POS, session, after_pos=after_pos, **wanted)
-    return _records(connection, _BY_SEQ, session, **wanted)
+        found = _records(connection, _BY_TURN, session, turn=turn, after_pos=window.after_pos, **wanted)
+    elif window.after_pos > 0:
+        found = _records(connection, _BY_POS, session, after_pos=window.after_pos, **wanted)
+    else:
+        found = _records(connection, _BY_SEQ, session, **wanted)
+    return window.filled(found)
 
 
-def read_all(connection: Connection, owner: OwnerId, *, after_pos: int, limit: int) -> Sequence[StoredRecord]:
+def read_all(connection: Connection, owner: OwnerId, window: Window) -> Sequence[StoredRecord]:
     """Read a window of the records of all sessions of an owner."""
-    rows = connection.execute(_OF_ALL, {"owner": owner, "after_pos": after_pos, "limit": limit})
-    return [
+    wanted = {"owner": owner, "after_pos": window.after_pos, "limit": window.bound}
+    return window.filled(
         StoredRecord(session=SessionId(session), turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
-        for session, turn, record_type, seq, pos, body, hash_ in rows
-    ]
+        for session, turn, record_type, seq, pos, body, hash_ in connection.execute(_OF_ALL, wanted)
+    )
 
 
 def read_from_last(connection: Connection, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
     """Read the last record of a type and what follows; everything, when there is none."""
-    return _records(connection, _FROM_LAST, session, type=record_type)
+    return list(_records(connection, _FROM_LAST, session, type=record_type))
 
 
 def _records(
     connection: Connection, statement: Select[*tuple[Any, ...]], session: SessionId, **wanted: Any
-) -> Sequence[StoredRecord]:
-    rows = connection.execute(statement, {"session": session, **wanted})
-    return [
-        StoredRecord(session=session, turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
-        for turn, record_type, seq, pos, body, hash_ in rows
-    ]
+) -> Iterator[StoredRecord]:
+    for turn, record_type, seq, pos, body, hash_ in connection.execute(statement, {"session": session, **wanted}):
+        yield StoredRecord(session=session, turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
 
 
 def full_text(connection: Connection, session: SessionId, seq: int) -> bytes | None:

@@ -109,7 +109,7 @@ async def get_turn(session: SessionPath, turn: TurnPath, app: ApplicationDep, ow
     dependencies=[only_query()],
     responses={
         200: {"description": "The turn had ended before.", "model": TurnAnswer},
-        **refusals(ProblemCode.NOT_FOUND),
+        **refusals(ProblemCode.NOT_FOUND, ProblemCode.SHUTTING_DOWN),
     },
 )
 async def cancel_turn(

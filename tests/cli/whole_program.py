@@ -1,0 +1,95 @@
+"""`turnkeeper serve` as a process of its own, and a client of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from service.core.json_types import JsonObject
+from tests.web.serving import frames_of
+
+# For the start and the end of a program on a machine that is busy with other things.
+PATIENCE_S = 20
+JSON = {"Accept": "application/json"}
+AT_ONCE = {"Prefer": "respond-async"}
+
+
+@dataclass
+class Program:
+    """The process, and what a client does with it."""
+
+    process: asyncio.subprocess.Process
+    http: httpx.AsyncClient
+
+    async def session(self) -> str:
+        """Make a session and give its path."""
+        created = await self.http.post("/sessions", json={})
+        assert created.status_code == 201, created.text
+        return created.headers["location"]
+
+    async def start(self, session: str, content: str, **asked: object) -> str:
+        """Start a turn and give its path."""
+        answer = await self.http.post(f"{session}/turns", json={"content": content, **asked}, headers=AT_ONCE)
+        assert answer.status_code == 202, answer.text
+        return answer.headers["location"]
+
+    async def finish(self, turn: str) -> JsonObject:
+        """Follow a turn to its end and give it."""
+        async with self.http.stream("GET", f"{turn}/events") as response:
+            async for _ in frames_of(response):
+                pass
+        return (await self.http.get(turn)).json()
+
+    async def records(self, session: str) -> list[JsonObject]:
+        """Give a log of no more than one page."""
+        return (await self.http.get(f"{session}/records?limit=200")).json()["items"]
+
+    async def end(self, within_s: float) -> int:
+        """Wait for the end of the process and give its exit code."""
+        async with asyncio.timeout(within_s):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def running(
+    folder: Path, llama_url: str, port_url: str | None = None, **settings: str
+) -> AsyncGenerator[Program]:
+    """Run the program over a store in this folder."""
+    given = {
+        "LLAMA_URL": llama_url,
+        "DATABASE_URL": f"sqlite:///{(folder / 'store.db').as_posix()}",
+        "POLL_MS": "50",
+        "PORT": "0",
+        **({"TOOL_PORT_URL": port_url} if port_url is not None else {}),
+        **settings,
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "service", "serve"),
+        env={**os.environ, **{f"TURNKEEPER_{name}": value for name, value in given.items()}},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        address = await _address(process)
+        unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=unbounded, trust_env=False) as http:
+            yield Program(process, http)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def _address(process: asyncio.subprocess.Process) -> str:
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE_S):
+        # A start that goes on with turns may log something before.
+        while not (said := (await process.stderr.readline()).decode()).startswith("turnkeeper "):
+            assert said, "the program ended before it listened"
+    return said.split()[3].rstrip(",")
