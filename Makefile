@@ -3,7 +3,8 @@
 
 ARGS ?=
 FUZZ ?= 1000000
-COUNT ?= 100000
+COUNT ?=
+MINUTES ?= 30
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 FOUND := $(shell for python in $(CANDIDATES); do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -11,7 +12,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz conversations format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations crashes soak format openapi lock clean docs record
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -43,6 +44,14 @@ fuzz: ## break FUZZ=1000000 streams of llama-server, cut each recording at each 
 conversations: ## play COUNT=100000 conversations with all that can go wrong, and judge each prompt and each log
 	$(ENV) test
 	$(BIN)/python -m tests.conversations $(COUNT) $(ARGS)
+
+crashes: ## kill the service with signal 9 in COUNT=300 conversations, at any step, and judge what it makes of it
+	$(ENV) test
+	$(BIN)/python -m tests.crashes $(COUNT) $(ARGS)
+
+soak: ## 64 sessions for MINUTES=30, while the model server, the tool port and the service are killed
+	$(ENV) test
+	$(BIN)/python -m tests.soak $(MINUTES) $(ARGS)
 
 zoo: ## have conversations under 786 chat templates of real models, and compare with what is known (8 minutes)
 	$(ENV) test
