@@ -108,7 +108,7 @@ KNOWN_GAPS = {
     "T12": "nothing waits for approval yet, so no such time is left out of turn_time_s",
     "L10": "doctor, which tells the profile too, isn't built",
     "X6": "children and summaries, which carry labels on, aren't built",
-    "S4": "turns go on after a restart; approvals, children and kills at every point aren't shown",
+    "S4": "kills of turns, tools and queues at every point are shown; approvals and children aren't built",
     "S5": "a full disk, a locked, read-only or torn file are shown; what a whole service does then isn't",
     "A1": "approvals aren't built",
     "A1b": "approvals aren't built",
@@ -172,7 +172,6 @@ CASES = {
 """What went wrong in similar systems, a sentence for each kind: a test names them as `@pytest.mark.cases(2)`."""
 
 OPEN_CASES = {
-    1: "restarts that follow a stop are shown; kills at every point come with the recovery tests (S4)",
     6: "approvals (A1)",
     7: "approvals (A6)",
     8: "approvals (A1)",
