@@ -103,6 +103,15 @@ async def test_a_kill_while_the_service_goes_on_after_a_kill_loses_nothing(chain
     assert [one.killed for one in done] == [2, 2]
 
 
+@pytest.mark.rules("S4", "H4")
+async def test_a_kill_between_two_turns_of_a_queue_leaves_none_waiting_for_ever(chain: Chain) -> None:
+    between = (KillPoint("write after: turn_finished", 1), KillPoint("write before: user", 2))
+
+    done = await played(chain, plans("three messages in a queue", *between))
+
+    assert [one.killed for one in done] == [1, 1]
+
+
 @pytest.mark.cases(4)
 @pytest.mark.rules("S4", "L7")
 async def test_a_model_that_always_fails_gets_no_more_attempts_because_of_a_kill(chain: Chain) -> None:
