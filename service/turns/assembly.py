@@ -21,6 +21,7 @@ from service.turns.preflight import Preflight
 from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
 from service.turns.server_view import ServerView
+from service.turns.session_creation import SessionCreation
 from service.turns.session_making import BaselineMaker
 from service.turns.sessions import Sessions
 from service.turns.spec_probe import SpecProbe
@@ -82,16 +83,14 @@ def assemble(
     )
     live = LiveSessions(log, clock, meter, feeds, runner, resume_attempts=resume_attempts)
     preflight = Preflight(llama, server, min_room=min_room)
+    baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
     sessions = Sessions(
         log=log,
         clock=clock,
-        ids=ids,
         feeds=feeds,
         live=live,
         server=server,
-        baselines=BaselineMaker(
-            agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens
-        ),
+        creation=SessionCreation(log, clock, ids, baselines),
         intake=TurnIntake(log, ids, live, preflight, queue_limit=queue_limit),
     )
     readiness = Readiness(log, llama, server, tools)

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 import structlog
 
-from service.codec import decode_record, encode_record
+from service.codec import decode_record
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import Entry, SessionCreated, ToolResult
+from service.core.records import ToolResult
 from service.core.request_key import RequestKey
-from service.core.session_status import SessionStatus
 from service.core.signals import SessionDeleted, ShuttingDown
 from service.core.turn_view import turn_view, turn_views
 from service.core.views import PromptView, SessionView, TurnState, TurnView
-from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
+from service.ports import Clock, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.following import Following
@@ -25,9 +24,8 @@ from service.turns.intake import TurnIntake
 from service.turns.keyed_requests import KeyedRequests
 from service.turns.live_sessions import LiveSessions
 from service.turns.model_server import ModelServer
-from service.turns.requests import ForkAsked, SessionAsked, TurnAsked
-from service.turns.session_forking import SessionForking
-from service.turns.session_making import BaselineMaker
+from service.turns.requests import SessionAsked, TurnAsked
+from service.turns.session_creation import SessionCreation
 from service.turns.session_view import session_view
 from service.turns.store_follower import StoreFollower
 
@@ -45,24 +43,21 @@ class Sessions:
         *,
         log: SessionLog,
         clock: Clock,
-        ids: Ids,
         feeds: Feeds,
         live: LiveSessions,
         server: ModelServer,
-        baselines: BaselineMaker,
+        creation: SessionCreation,
         intake: TurnIntake,
     ) -> None:
         self._log = log
         self._clock = clock
-        self._ids = ids
         self._feeds = feeds
         self._live = live
         self._server = server
-        self._baselines = baselines
+        self._creation = creation
         self._intake = intake
         self._following = Following(log, feeds)
         self._keyed = KeyedRequests(log)
-        self._forking = SessionForking(log)
         self._deleting: set[SessionId] = set()
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -74,41 +69,13 @@ class Sessions:
         """
         self._live.refuse_at_shutdown()
         async with self._keyed.first(key) as known:
-            session = await self._create(asked, owner, key) if known is None else known.session
+            session = await self._make(asked, owner, key) if known is None else known.session
         self._feeds.hub.wake()
         return await self.view(session, owner)
 
-    async def _create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
-        if asked.fork is not None:
-            return await self._fork(asked, asked.fork, owner, key)
-        made = await self._baselines.make(asked)
-        if made.specs is not None and made.baseline.tools.hash is not None:
-            # Before the session that names them, so that a crash in between leaves no session without its specs.
-            await self._log.put_specs(made.baseline.tools.hash, made.specs)
-        session = self._new_session(asked, owner, made.agent)
-        record = SessionCreated(agent=made.agent, baseline=made.baseline)
-        entry = Entry(session=session.id, turn=None, seq=1, time=session.created_at, record=record)
-        draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
-        await self._log.create_session(session, [draft], SessionStatus(), key=key)
-        return session.id
-
-    async def _fork(self, asked: SessionAsked, fork: ForkAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
-        source = await self._row(fork.session, owner)
-        session = self._new_session(asked, owner, source.agent)
-        forked = await self._forking.fork(source, fork, session.id, session.created_at)
-        await self._log.create_session(session, forked.drafts, forked.status, key=key)
-        return session.id
-
-    def _new_session(self, asked: SessionAsked, owner: OwnerId, agent: str | None) -> NewSession:
-        return NewSession(
-            id=self._ids.session(),
-            owner=owner,
-            title=asked.title,
-            metadata=asked.metadata,
-            agent=agent,
-            parent=None,
-            created_at=self._clock.now(),
-        )
+    async def _make(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
+        source = None if asked.fork is None else await self._row(asked.fork.session, owner)
+        return await self._creation.create(asked, owner, source=source, key=key)
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""

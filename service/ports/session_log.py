@@ -1,111 +1,18 @@
-"""What the loop needs from outside, as protocols. Adapters and fakes implement them; nothing else is assumed."""
+"""The store: sessions, their logs, and what belongs to them (section 9)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from service.core.baseline import TemplateProfile
 from service.core.chain import Head
-from service.core.completion_events import Completion, CompletionDelta
-from service.core.completion_request import CompletionRequest
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import ParentLink, Record
+from service.core.records import ParentLink
 from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionStatus
-from service.core.slot_state import SlotState
-from service.core.tool_port import ToolAnswer, ToolRequest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFacts:
-    """What llama-server says of itself: tokens of context per slot, number of slots, its template's profile."""
-
-    context_tokens: int
-    slots: int
-    model: str | None
-    template: TemplateProfile
-
-
-class Llama(Protocol):
-    """llama-server."""
-
-    def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
-        """Ask for one completion: batches of deltas as they arrive together, last the finished completion.
-
-        Closing the generator closes the connection at once, which is what stops the server (L8).
-
-        Raises:
-            ModelFailure: the stream did not end in a usable completion (L3, L4).
-        """
-        ...
-
-    async def end_thought(self, completion_id: str) -> bool:
-        """Have the server end the thought of a running completion; False when it doesn't know it (L6).
-
-        Raises:
-            ModelFailure: the server is away or has no such endpoint.
-        """
-        ...
-
-    async def facts(self) -> ServerFacts:
-        """Ask `/props` and probe the template (L10).
-
-        Raises:
-            ModelFailure: the server is away, loads, or answers with something else.
-        """
-        ...
-
-    async def slots(self) -> Sequence[SlotState]:
-        """Ask `/slots`.
-
-        Raises:
-            ModelFailure: the server is away, or does not tell them.
-        """
-        ...
-
-    async def count_tokens(self, request: CompletionRequest) -> int:
-        """Count the prompt's tokens as the server would see it (P7).
-
-        Raises:
-            ModelFailure: the server is away or refuses.
-        """
-        ...
-
-    async def render(self, request: CompletionRequest) -> str:
-        """Give the prompt as the server's template makes it (`/apply-template`).
-
-        Raises:
-            ModelFailure: the server is away, or its template refuses the messages.
-        """
-        ...
-
-    async def check(self) -> None:
-        """Ask `/health`.
-
-        Raises:
-            ModelFailure: the server is away or loads; the message says which.
-        """
-        ...
-
-
-class ToolPort(Protocol):
-    """The external endpoint that lists and runs tools (section 8)."""
-
-    async def list_tools(self) -> Sequence[JsonObject]:
-        """Fetch the port's list as it is; checking it is a rule of the core (X3).
-
-        Raises:
-            ToolPortFailure: the list can't be had.
-        """
-        ...
-
-    async def call(self, request: ToolRequest) -> ToolAnswer:
-        """Run one call. Whatever goes wrong is an answer with status `failed`, never an exception (X1)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,52 +194,4 @@ class SessionLog(Protocol):
 
     async def check(self) -> None:
         """See whether the store answers (readyz)."""
-        ...
-
-
-class Meter(Protocol):
-    """What is counted for whoever watches the service."""
-
-    def appended(self, records: Iterable[Record]) -> None:
-        """Count records that are in the log now."""
-        ...
-
-    def context_filled(self, fill: float) -> None:
-        """Take note of how full a session's context was after a completion, 1 being full (P7)."""
-        ...
-
-
-class Clock(Protocol):
-    """Time."""
-
-    def now(self) -> datetime:
-        """Give the time of day, aware, in UTC."""
-        ...
-
-    def monotonic(self) -> float:
-        """Give seconds that never go back."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Let this time pass."""
-        ...
-
-
-class Ids(Protocol):
-    """Identifiers."""
-
-    def session(self) -> SessionId:
-        """Make a session id, later ones sort behind earlier ones."""
-        ...
-
-    def turn(self) -> TurnId:
-        """Make a turn id, later ones sort behind earlier ones."""
-        ...
-
-    def fence(self) -> str:
-        """Draw 16 hex digits at random (P6)."""
-        ...
-
-    def fraction(self) -> float:
-        """Draw a number from 0 up to, but not including, 1 (the jitter of L7)."""
         ...

@@ -1,0 +1,20 @@
+"""What the loop needs from outside, as protocols. Adapters and fakes implement them; nothing else is assumed."""
+
+from service.ports.model_server import Llama, ServerFacts
+from service.ports.session_log import NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
+from service.ports.surroundings import Clock, Ids, Meter
+from service.ports.tool_port import ToolPort
+
+__all__ = [
+    "Clock",
+    "Ids",
+    "Llama",
+    "Meter",
+    "NewSession",
+    "RecordDraft",
+    "ServerFacts",
+    "SessionLog",
+    "SessionRow",
+    "StoredRecord",
+    "ToolPort",
+]

@@ -1,0 +1,58 @@
+"""Time, identifiers, and whoever counts: the small things that tests must be able to foresee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Protocol
+
+from service.core.ids import SessionId, TurnId
+from service.core.records import Record
+
+
+class Meter(Protocol):
+    """What is counted for whoever watches the service."""
+
+    def appended(self, records: Iterable[Record]) -> None:
+        """Count records that are in the log now."""
+        ...
+
+    def context_filled(self, fill: float) -> None:
+        """Take note of how full a session's context was after a completion, 1 being full (P7)."""
+        ...
+
+
+class Clock(Protocol):
+    """Time."""
+
+    def now(self) -> datetime:
+        """Give the time of day, aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Give seconds that never go back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Let this time pass."""
+        ...
+
+
+class Ids(Protocol):
+    """Identifiers."""
+
+    def session(self) -> SessionId:
+        """Make a session id, later ones sort behind earlier ones."""
+        ...
+
+    def turn(self) -> TurnId:
+        """Make a turn id, later ones sort behind earlier ones."""
+        ...
+
+    def fence(self) -> str:
+        """Draw 16 hex digits at random (P6)."""
+        ...
+
+    def fraction(self) -> float:
+        """Draw a number from 0 up to, but not including, 1 (the jitter of L7)."""
+        ...
