@@ -5,6 +5,7 @@ Above: `turns.cache_watch`, which finds out what happened in between. Below: the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from service.core.baseline import TemplateProfile
@@ -77,6 +78,19 @@ class Circumstances:
     server_restarted: bool = False
     template_rewrites_history: bool = False
     slot_taken: bool = False
+
+
+def is_another_server(tasks: Sequence[int], served: int) -> bool:
+    """Tell by the numbers of its tasks that a server is not the one that served so many completions of ours.
+
+    A server numbers its tasks from 0 on, ours among them; without numbers nothing is known.
+    """
+    return bool(tasks) and max(tasks) + 1 < served
+
+
+def is_slot_taken(other_sessions: int, slots: int) -> bool:
+    """Say whether the sessions that were served since then, and this one, are more than there are slots."""
+    return other_sessions >= slots
 
 
 def reason_of(happened: Circumstances) -> CacheLossReason:

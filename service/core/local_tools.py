@@ -68,6 +68,11 @@ _READ_RESULT = ToolSpec(
 )
 
 
+def mode_for(asked: ToolMode | None, tokens: int, discover_above_tokens: int) -> ToolMode:
+    """Give the mode of a session's tools: the one that was asked for, or by what all specs cost in the prompt (X3)."""
+    return asked or (ToolMode.DISCOVER if tokens > discover_above_tokens else ToolMode.DIRECT)
+
+
 def local_tools(mode: ToolMode) -> tuple[ToolSpec, ...]:
     """Give the local tools of a session that has tools, in the order in which the prompt shows them."""
     if mode is ToolMode.DISCOVER:

@@ -11,14 +11,13 @@ from service.core.errors import ErrorKind
 from service.core.ids import SessionId
 from service.core.json_types import JsonObject
 from service.core.records import ToolChoice
+from service.core.result_cap import BYTES_PER_TOKEN
 from service.core.toolset import Toolset
 from service.core.turn import AskModel
 from service.core.turn_state import TurnState
 
 # llama-server misbehaves with a budget of 0 and with tiny ones.
 LEAST_THINKING_BUDGET = 16
-# Text that no tokenizer has seen yet: a token holds about three bytes, fewer than in plain English.
-_BYTES_PER_TOKEN = 3
 # An empty answer is asked for again warmer and with another seed (T11).
 RETRY_TEMPERATURE = 0.7
 
@@ -65,7 +64,7 @@ def build_request(
 
 
 def _estimated(messages: tuple[JsonObject, ...], tool_tokens: int) -> int:
-    return tool_tokens + sum(len(message["content"].encode()) for message in messages) // _BYTES_PER_TOKEN
+    return tool_tokens + sum(len(message["content"].encode()) for message in messages) // BYTES_PER_TOKEN
 
 
 def slot_of(session: SessionId, slots: int) -> int:

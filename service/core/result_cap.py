@@ -15,8 +15,9 @@ LEAST_CAP = 256
 LEAST_SHARE = 128
 """No result is cut to less, however full the context is: it says at least that and where it was cut."""
 
-# Tools answer in JSON and numbers, of which a token holds fewer bytes than of prose.
-_BYTES_PER_TOKEN = 3
+BYTES_PER_TOKEN = 3
+"""Text that no tokenizer has seen yet: of JSON and numbers a token holds fewer bytes than of prose."""
+
 _QUARTER = 4
 _HALF = 2
 # The head of a text tells more of it than its tail.
@@ -34,9 +35,9 @@ def result_cap(
     """
     cap = limit
     if context_tokens is not None:
-        room = max(0, context_tokens - used_tokens) * _BYTES_PER_TOKEN // _HALF
+        room = max(0, context_tokens - used_tokens) * BYTES_PER_TOKEN // _HALF
         share = max(0, room - batch_bytes) // open_calls
-        cap = min(cap, context_tokens * _BYTES_PER_TOKEN // _QUARTER, share)
+        cap = min(cap, context_tokens * BYTES_PER_TOKEN // _QUARTER, share)
     return max(LEAST_SHARE, cap)
 
 

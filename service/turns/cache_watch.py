@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import structlog
 
-from service.core.cache import Circumstances, Expectation, expected_cache, lost_tokens, reason_of
+from service.core.cache import (
+    Circumstances,
+    Expectation,
+    expected_cache,
+    is_another_server,
+    is_slot_taken,
+    lost_tokens,
+    reason_of,
+)
 from service.core.completion_events import Completion
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ModelFailure
@@ -122,7 +130,7 @@ class CacheWatch:
             template_changed=other_template,
             server_restarted=restarted,
             template_rewrites_history=rewritten,
-            slot_taken=before is not None and self._others_since(before) >= self._server.slots,
+            slot_taken=before is not None and is_slot_taken(self._others_since(before), self._server.slots),
         )
 
     def _others_since(self, before: _Served) -> int:
@@ -132,13 +140,11 @@ class CacheWatch:
     async def _was_restarted(self, before: _Served | None) -> bool:
         if before is not None and before.life != self._life:
             return True
-        # A server numbers its tasks from 0 on; one that had fewer than we sent is not the one that it was.
         try:
             slots = await self._llama.slots()
         except ModelFailure:
             return False
-        tasks = [slot.task for slot in slots if slot.task is not None]
-        if not tasks or max(tasks) + 1 >= self._served_in_life:
+        if not is_another_server([slot.task for slot in slots if slot.task is not None], self._served_in_life):
             return False
         self._server.was_away()
         self._count_life(self._server.lives)

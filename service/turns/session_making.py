@@ -16,7 +16,7 @@ from service.core.baseline import (
 )
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.limits import LimitTooHigh, lowered
-from service.core.local_tools import local_tools
+from service.core.local_tools import local_tools, mode_for
 from service.core.tool_port import ToolSpec
 from service.core.tool_specs import encode_specs, hash_specs
 from service.turns.model_server import ModelServer
@@ -102,10 +102,8 @@ class BaselineMaker:
         listed = await self._listed(asked)
         if not listed:
             return ToolSelection(), None
-        mode = asked.mode
-        if mode is None:
-            tokens = (await self._probe.look(listed)).tokens
-            mode = ToolMode.DISCOVER if tokens > self._discover_above_tokens else ToolMode.DIRECT
+        tokens = (await self._probe.look(listed)).tokens
+        mode = mode_for(asked.mode, tokens, self._discover_above_tokens)
         local = local_tools(mode)
         encoded = encode_specs((*listed, *local))
         shown = local if mode is ToolMode.DISCOVER else (*listed, *local)

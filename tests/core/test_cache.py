@@ -7,7 +7,16 @@ from dataclasses import fields, replace
 import pytest
 
 from service.core.baseline import TemplateProfile
-from service.core.cache import Circumstances, Expectation, PromptSizes, expected_cache, lost_tokens, reason_of
+from service.core.cache import (
+    Circumstances,
+    Expectation,
+    PromptSizes,
+    expected_cache,
+    is_another_server,
+    is_slot_taken,
+    lost_tokens,
+    reason_of,
+)
 from service.core.completion_events import CompletionUsage
 from service.core.records import Assistant, CacheLossReason, ToolCall
 from service.core.turn_state import TurnState
@@ -76,3 +85,18 @@ def test_the_first_reason_that_fits_counts_and_without_one_it_is_unknown() -> No
         assert reason_of(Circumstances(**dict.fromkeys(names[place:], True))) is CacheLossReason(first)
     assert reason_of(Circumstances()) is CacheLossReason.UNKNOWN
     assert {*names, "unknown"} == set(CacheLossReason)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "served", "another"),
+    [([], 9, False), ([0], 1, False), ([0], 2, True), ([3, 7], 8, False), ([3, 7], 9, True)],
+)
+def test_a_server_that_had_fewer_tasks_than_we_sent_is_another_one(
+    tasks: list[int], served: int, another: bool
+) -> None:
+    assert is_another_server(tasks, served) is another
+
+
+@pytest.mark.parametrize(("others", "slots", "taken"), [(0, 1, False), (1, 1, True), (1, 2, False), (2, 2, True)])
+def test_a_slot_is_taken_when_there_are_more_sessions_than_slots(others: int, slots: int, taken: bool) -> None:
+    assert is_slot_taken(others, slots) is taken

@@ -9,7 +9,7 @@ import pytest
 from service.core.action import Action
 from service.core.baseline import ToolMode
 from service.core.json_types import JsonObject
-from service.core.local_tools import FOUND_TOOLS, LOCAL_NAMES, local_tools
+from service.core.local_tools import FOUND_TOOLS, LOCAL_NAMES, local_tools, mode_for
 from service.core.records import ResultStatus
 from service.core.result_text import CallOutcome
 from service.core.tool_port import ToolSpec
@@ -153,3 +153,18 @@ def test_find_tool_without_a_hit_says_what_to_do() -> None:
         ResultStatus.OK,
         "No tool fits these words. Say in other words what the tool should do.",
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "tokens", "mode"),
+    [
+        (None, 4096, ToolMode.DIRECT),
+        (None, 4097, ToolMode.DISCOVER),
+        (ToolMode.DIRECT, 4097, ToolMode.DIRECT),
+        (ToolMode.DISCOVER, 1, ToolMode.DISCOVER),
+    ],
+)
+def test_the_mode_is_the_one_that_was_asked_for_or_follows_the_size(
+    asked: ToolMode | None, tokens: int, mode: ToolMode
+) -> None:
+    assert mode_for(asked, tokens, 4096) is mode

@@ -92,20 +92,8 @@ class ServiceProcess:
         async with asyncio.timeout(START_S):
             await self._has_pid.wait()
             await self._ready.wait()
-            await self._until_it_listens()
         if self.died.is_set() and not may_die:
             raise RuntimeError(f"the service did not start: {self.last_words()}")
-
-    async def _until_it_listens(self) -> None:
-        # It says that it is there a moment before it listens; there is no event for that.
-        while not self.died.is_set():
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.005)
-            else:
-                writer.close()
-                return
 
     async def _start_interpreter(self, module: str, environment: Mapping[str, str]) -> None:
         command = (sys.executable, "-m", module, *self._arguments)

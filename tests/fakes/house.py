@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from service.adapters.log_memory import MemoryLog
@@ -10,13 +11,17 @@ from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import Entry, Record
+from service.core.signals import ShuttingDown
 from service.core.views import TurnView
 from service.ports import Meter, SessionLog
 from service.turns.assembly import Turns, assemble
+from service.turns.events import SignalEvent
 from service.turns.requests import SessionAsked, TurnAsked
 from tests.fakes.clock import CountingIds, SteppingClock
 from tests.fakes.llama import ScriptedLlama
 from tests.fakes.tool_port import TablePort
+
+BOUND_S = 5.0
 
 
 class ListMeter:
@@ -94,6 +99,15 @@ class House:
     async def run(self, session: SessionId, content: str = "Hello", **asked: object) -> TurnView:
         """Run a turn to its end."""
         return await self.finish(session, await self.start(session, content, **asked))
+
+    async def stops(self, session: SessionId) -> None:
+        """Wait until followers of this session are told that the service stops."""
+        following = await self.sessions.follow(session, LOCAL_OWNER, turn=None, after_pos=None)
+        assert following is not None  # the stream of a session has no end of its own
+        async with asyncio.timeout(BOUND_S), following:
+            seen = [event async for batch in following for event in batch]
+        assert isinstance(seen[-1], SignalEvent)
+        assert isinstance(seen[-1].signal, ShuttingDown)
 
     async def entries(self, session: SessionId) -> list[Entry]:
         """Read the session's log."""

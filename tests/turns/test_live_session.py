@@ -84,8 +84,11 @@ async def test_a_cancel_that_meets_the_write_of_the_end_leaves_the_end_as_it_is(
     half.before_end.set()
     await log.writing.wait()
 
+    (running,) = [task for task in asyncio.all_tasks() if task.get_name() == f"turn {turn}"]
     cancelling = asyncio.create_task(house.sessions.cancel(session, turn, LOCAL_OWNER))
     await asyncio.sleep(0)
+    # It came in time, or this would show nothing.
+    assert running.cancelling() == 1
     log.may_write.set()
     view, _ = await cancelling
     after = await house.run(session)

@@ -290,7 +290,7 @@ async def test_a_queue_between_two_turns_is_gone_on_with_after_a_restart() -> No
     two = await queue(house, session, "2")
     # The service ends right when the first turn does, before the second is taken up.
     ending = asyncio.create_task(house.sessions.shut_down(BOUND_S))
-    await asyncio.sleep(0)
+    await house.stops(session)
     let_go(first)
     await ending
 

@@ -448,7 +448,7 @@ async def test_a_running_turn_gets_time_to_finish_at_shutdown() -> None:
     await half.streaming.wait()
 
     stopping = asyncio.create_task(house.sessions.shut_down(5))
-    await asyncio.sleep(0)
+    await house.stops(session)
     assert half.before_end is not None
     half.before_end.set()
     await stopping

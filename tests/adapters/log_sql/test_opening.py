@@ -94,7 +94,7 @@ async def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
         assert (tmp_path / "not" / "there" / "store.db").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no such rights there")
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no POSIX rights on Windows")
 async def test_the_file_is_for_its_owners_eyes(url: str, database: Path) -> None:
     async with open_sql_log(url) as log:
         await make(log)

@@ -114,7 +114,7 @@ async def assert_refused(url: str, reason: str) -> None:
 def plain_users_database(tmp_path: Path) -> Generator[Path]:
     """Give the place of a database in a folder of somebody whom rights bind: root is bound by none."""
     if sys.platform == "win32":
-        pytest.skip("no such rights there")
+        pytest.skip("files have no POSIX rights on Windows")
     if os.geteuid() != 0:
         yield tmp_path / "store.db"
         return
