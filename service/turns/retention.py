@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import structlog
@@ -50,21 +50,24 @@ async def prune(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted 
 
 async def prune_each_day(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> None:
     """Prune now and once a day, until cancelled; a day on which the store fails is passed over."""
-    while days > 0:
-        try:
-            number = await prune(store, clock, days, deleted=deleted)
-        except StoreFailure as failure:
-            log.error("sessions.not_pruned", reason=str(failure))
-        else:
-            log.info("sessions.pruned", number=number, retention_days=days)
-        await clock.sleep(_DAY_S)
+
+    async def prune_now() -> None:
+        number = await prune(store, clock, days, deleted=deleted)
+        log.info("sessions.pruned", number=number, retention_days=days)
+
+    if days > 0:
+        await _each_day(clock, prune_now, failed="sessions.not_pruned")
 
 
 async def forget_keys_each_day(store: SessionLog, clock: Clock) -> None:
     """Forget old keys of requests now and once a day, until cancelled; a failing store is asked again the next day."""
+    await _each_day(clock, lambda: store.forget_keys(clock.now() - KEYS_KEPT), failed="keys.not_forgotten")
+
+
+async def _each_day(clock: Clock, work: Callable[[], Awaitable[None]], *, failed: str) -> None:
     while True:
         try:
-            await store.forget_keys(clock.now() - KEYS_KEPT)
+            await work()
         except StoreFailure as failure:
-            log.error("keys.not_forgotten", reason=str(failure))
+            log.error(failed, reason=str(failure))
         await clock.sleep(_DAY_S)

@@ -6,11 +6,9 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from service.core.json_types import JsonObject, JsonValue
-from tests.cases.http_fake import Exchange, HttpFake
+from tests.cases.http_fake import Exchange, HttpFake, OverHttp
 from tests.fakes.tool_port import spec
 
 
@@ -42,7 +40,7 @@ def open_spec(name: str, **other: object) -> JsonObject:
     return {**spec(name, **other), "parameters": _OPEN}
 
 
-class FakePort:
+class FakePort(OverHttp):
     """Lists tools and answers calls; those of the tools in `held` wait until `release` is set."""
 
     def __init__(self, *listed: JsonObject, answers: dict[str, Answer] | None = None) -> None:
@@ -54,19 +52,6 @@ class FakePort:
         self.release = asyncio.Event()
         self.arrived = asyncio.Event()
         self.left = asyncio.Event()
-
-    @property
-    def url(self) -> str:
-        return self._http.url
-
-    async def __aenter__(self) -> Self:
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.__aexit__(kind, error, trace)
 
     async def _answer(self, exchange: Exchange) -> None:
         if exchange.method == "GET":

@@ -99,6 +99,25 @@ class HttpFake:
             await writer.wait_closed()
 
 
+class OverHttp:
+    """What a fake has in common with the HTTP that it stands on: its address, its beginning and its end."""
+
+    _http: HttpFake
+
+    @property
+    def url(self) -> str:
+        return self._http.url
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.__aexit__(kind, error, trace)
+
+
 async def _see_leaving(reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(ConnectionError):
         await reader.read(1)

@@ -7,12 +7,10 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from types import TracebackType
-from typing import Self
 
 from service.core.baseline import TemplateProfile
 from service.core.json_types import JsonObject
-from tests.cases.http_fake import Exchange, HttpFake
+from tests.cases.http_fake import Exchange, HttpFake, OverHttp
 from tests.cases.rendering import call_text, generated, render
 from tests.cases.replies import Reply
 from tests.cases.streaming import stream_reply
@@ -55,7 +53,7 @@ _ANY = ""
 Script = Reply | Callable[[Asked], Reply]
 
 
-class StrictLlama:
+class StrictLlama(OverHttp):
     """Plays one reply for each request of a conversation, the last one again and again.
 
     A conversation is known by its first user message; those without a script of their own share the first one.
@@ -78,19 +76,6 @@ class StrictLlama:
         self.in_flight = 0
         self.most_in_flight = 0
         self.arrived = asyncio.Event()
-
-    @property
-    def url(self) -> str:
-        return self._http.url
-
-    async def __aenter__(self) -> Self:
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.__aexit__(kind, error, trace)
 
     def play(self, conversation: str, *script: Script) -> None:
         """Play these in the conversation that begins with this message."""

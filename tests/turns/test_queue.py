@@ -33,6 +33,14 @@ def let_go(play: Play) -> None:
     play.before_end.set()
 
 
+async def running(house: House, first: Play) -> tuple[SessionId, TurnId]:
+    """A session whose first turn is in the middle of its answer."""
+    session = await house.session()
+    turn = await house.start(session, "1")
+    await first.streaming.wait()
+    return session, turn
+
+
 async def queue(house: House, session: SessionId, content: str) -> TurnId:
     return await house.start(session, content, on_busy=OnBusy.QUEUE)
 
@@ -60,9 +68,7 @@ async def cancel(house: House, session: SessionId, turn: TurnId) -> TurnView:
 async def test_queued_messages_run_in_order_behind_the_turn_that_runs() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Two."), say("Three.")))
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     two, three = await queue(house, session, "2"), await queue(house, session, "3")
     waiting = await house.sessions.view(session, LOCAL_OWNER)
     let_go(first)
@@ -88,9 +94,7 @@ async def test_a_message_to_an_idle_session_runs_at_once_however_it_is_sent() ->
 async def test_a_queued_message_is_in_the_log_and_not_in_the_prompt() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Two.")))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two = await queue(house, session, "2")
 
     view = await house.sessions.turn(session, two, LOCAL_OWNER)
@@ -106,9 +110,7 @@ async def test_a_queued_message_is_in_the_log_and_not_in_the_prompt() -> None:
 async def test_the_queue_is_bounded() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Next."), endless=True))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     turns = [await queue(house, session, str(number)) for number in range(16)]
     over = await refused(queue(house, session, "over"))
     assert (over.code, "queue_limit" in over.detail, over.retry_after_s) == (ProblemCode.QUEUE_FULL, True, 1)
@@ -131,9 +133,7 @@ async def test_fifty_messages_at_once_run_one_after_another_in_their_order() -> 
 async def test_a_queued_turn_is_cancelled_without_having_begun() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Three.")))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two, three = await queue(house, session, "2"), await queue(house, session, "3")
 
     cancelled = await cancel(house, session, two)
@@ -150,9 +150,7 @@ async def test_a_queued_turn_is_cancelled_without_having_begun() -> None:
 async def test_a_cancel_of_the_running_turn_lets_the_queue_go_on() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Two.")))
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     two = await queue(house, session, "2")
     assert (await cancel(house, session, one)).outcome is Outcome.CANCELLED
     assert (await finish(house, session, two)).content == "Two."
@@ -161,9 +159,7 @@ async def test_a_cancel_of_the_running_turn_lets_the_queue_go_on() -> None:
 async def test_positions_are_told_as_they_change() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Two."), say("Three.")))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two, three = await queue(house, session, "2"), await queue(house, session, "3")
     following = await house.sessions.follow(session, LOCAL_OWNER, turn=three, after_pos=None, until_pause=True)
     assert following is not None
@@ -187,9 +183,7 @@ async def test_positions_are_told_as_they_change() -> None:
 async def test_a_session_with_a_queue_is_busy_between_two_turns_too() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, say("Two.")))
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     two = await queue(house, session, "2")
     let_go(first)
     await finish(house, session, one)
@@ -204,9 +198,7 @@ async def test_a_queued_message_that_no_longer_fits_ends_without_having_begun() 
     first = held("One.")
     llama = ScriptedLlama(first, say("Three."), context_tokens=600)
     house = House(llama)
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two, three = await queue(house, session, "x" * 400), await queue(house, session, "3")
     llama.counted_tokens = 600
     let_go(first)
@@ -220,9 +212,7 @@ async def test_a_queued_message_that_no_longer_fits_ends_without_having_begun() 
 async def test_an_interrupt_takes_the_place_of_the_running_turn_before_the_queue() -> None:
     first = held("One more word")
     house = House(ScriptedLlama(first, say("Now."), say("Two.")))
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     two = await queue(house, session, "2")
     now = await house.start(session, "now", on_busy=OnBusy.INTERRUPT)
 
@@ -251,9 +241,7 @@ async def test_an_interrupt_that_is_refused_interrupts_nothing() -> None:
     first = held("One.")
     llama = ScriptedLlama(first, context_tokens=600)
     house = House(llama)
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     llama.counted_tokens = 600
     full = await refused(house.start(session, "x" * 900, on_busy=OnBusy.INTERRUPT))
     high = await refused(house.start(session, "y", on_busy=OnBusy.INTERRUPT, limits={"tool_iterations": 99}))
@@ -266,9 +254,7 @@ async def test_an_interrupt_that_is_refused_interrupts_nothing() -> None:
 async def test_a_queue_is_gone_on_with_after_a_restart() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first))
-    session = await house.session()
-    one = await house.start(session, "1")
-    await first.streaming.wait()
+    session, one = await running(house, first)
     two = await queue(house, session, "2")
     await house.sessions.shut_down(0)
 
@@ -284,9 +270,7 @@ async def test_a_queue_is_gone_on_with_after_a_restart() -> None:
 async def test_a_queue_between_two_turns_is_gone_on_with_after_a_restart() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two = await queue(house, session, "2")
     # The service ends right when the first turn does, before the second is taken up.
     ending = asyncio.create_task(house.sessions.shut_down(BOUND_S))
@@ -305,9 +289,7 @@ async def test_a_queue_between_two_turns_is_gone_on_with_after_a_restart() -> No
 async def test_a_deleted_session_takes_its_queue_with_it() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two = await queue(house, session, "2")
     await house.sessions.delete(session, LOCAL_OWNER)
     gone = await refused(house.sessions.turn(session, two, LOCAL_OWNER))
@@ -318,9 +300,7 @@ async def test_a_deleted_session_takes_its_queue_with_it() -> None:
 async def test_the_options_of_a_queued_turn_are_its_own() -> None:
     first = held("One.")
     house = House(ScriptedLlama(first, ask_for(call("weather")), say("No.")), TablePort(spec("weather")))
-    session = await house.session()
-    await house.start(session, "1")
-    await first.streaming.wait()
+    session, _ = await running(house, first)
     two = await house.start(session, "2", on_busy=OnBusy.QUEUE, limits={"tool_iterations": 0})
     let_go(first)
     assert (await finish(house, session, two)).outcome is Outcome.TURN_LIMIT

@@ -50,12 +50,8 @@ async def test_no_days_keep_everything() -> None:
     assert log.pages == []
 
 
-async def test_it_is_done_at_the_start_and_once_a_day_until_cancelled() -> None:
-    log = PagesSeen()
-    session = await make(log)
-    clock = clock_at(MADE_AT + timedelta(days=9, hours=12))
-    told: list[SessionId] = []
-
+async def two_days_of(log: PagesSeen, clock: HandClock, told: list[SessionId]) -> None:
+    """Run it for a day on which nothing goes, and into the next one."""
     task = asyncio.create_task(prune_each_day(log, clock, 10, deleted=told.append))
     await asyncio.wait_for(clock.asleep.wait(), 5)
     assert told == []
@@ -64,6 +60,15 @@ async def test_it_is_done_at_the_start_and_once_a_day_until_cancelled() -> None:
     await asyncio.wait_for(clock.asleep.wait(), 5)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_it_is_done_at_the_start_and_once_a_day_until_cancelled() -> None:
+    log = PagesSeen()
+    session = await make(log)
+    clock = clock_at(MADE_AT + timedelta(days=9, hours=12))
+    told: list[SessionId] = []
+
+    await two_days_of(log, clock, told)
 
     assert told == [session]
     assert clock.slept == [DAY_S]
@@ -77,14 +82,7 @@ async def test_a_day_on_which_the_store_fails_is_followed_by_the_next() -> None:
     clock = clock_at(MADE_AT + timedelta(days=11))
     told: list[SessionId] = []
 
-    task = asyncio.create_task(prune_each_day(log, clock, 10, deleted=told.append))
-    await asyncio.wait_for(clock.asleep.wait(), 5)
-    assert told == []
-    clock.asleep.clear()
-    clock.pass_s(DAY_S)
-    await asyncio.wait_for(clock.asleep.wait(), 5)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await two_days_of(log, clock, told)
 
     assert told == [session]
 
