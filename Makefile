@@ -5,6 +5,15 @@ ARGS ?=
 FUZZ ?= 1000000
 COUNT ?=
 MINUTES ?= 30
+# Tests run side by side, file by file. PURE ones cover the core to each branch, which is judged, and keep a core busy
+# each; counting branches makes tests slower, so the others run without. ALONE run those that measure memory, or read
+# the tests.
+PURE := tests/core tests/turns tests/readings
+ALONE := tests/architecture tests/web/test_slow_readers.py
+# One more than there are cores, since many wait for processes that they have started.
+SIDE_BY_SIDE := --numprocesses $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --dist loadfile
+# As many as have a core for themselves and for their model.
+LIVE := --numprocesses 2 --dist loadfile
 CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 FOUND := $(shell for python in $(CANDIDATES); do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -12,7 +21,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz conversations crashes soak format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations crashes readings obedient zoo dashboard soak format openapi lock clean docs record
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -27,8 +36,11 @@ demo: ## start llama-server with a small model, the example tool port and the se
 test: ## run all tests, or those that ARGS names
 	$(ENV) test
 ifeq ($(ARGS),)
-	$(BIN)/pytest --cov --cov-report=
+	$(BIN)/pytest --numprocesses auto --dist loadfile --cov --cov-report= $(PURE)
 	$(BIN)/coverage report --include='service/core/*' --fail-under=100
+	SHORT_CONVERSATIONS=1 $(BIN)/pytest $(SIDE_BY_SIDE) $(PURE:%=--ignore=%) $(ALONE:%=--ignore=%) --ignore=tests/live
+	SHORT_CONVERSATIONS=1 $(BIN)/pytest $(LIVE) tests/live
+	$(BIN)/pytest $(ALONE)
 else
 	$(BIN)/pytest $(ARGS)
 endif
@@ -45,13 +57,21 @@ conversations: ## play COUNT=100000 conversations with all that can go wrong, an
 	$(ENV) test
 	$(BIN)/python -m tests.conversations $(COUNT) $(ARGS)
 
-crashes: ## kill the service with signal 9 in COUNT=300 conversations, at any step, and judge what it makes of it
+crashes: ## kill the service with signal 9 in COUNT=300 conversations and readings, at any step, and judge what it makes of it
 	$(ENV) test
 	$(BIN)/python -m tests.crashes $(COUNT) $(ARGS)
 
 soak: ## 64 sessions for MINUTES=30, while the model server, the tool port and the service are killed
 	$(ENV) test
 	$(BIN)/python -m tests.soak $(MINUTES) $(ARGS)
+
+readings: ## compare ways to read long texts, on servers that run (benchmarks/reading/README.md)
+	$(ENV) test
+	$(BIN)/python -m benchmarks.reading $(ARGS)
+
+obedient: ## measure what the gates of a reading save with a model that does as it is told (benchmarks/reading/README.md)
+	$(ENV) test
+	$(BIN)/python -m benchmarks.reading.obedient $(ARGS)
 
 zoo: ## have conversations under 786 chat templates of real models, and compare with what is known (8 minutes)
 	$(ENV) test
@@ -64,6 +84,7 @@ check: ## lint, format, types, import contracts, OpenAPI drift, requirements
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/turnkeeper openapi --check openapi/openapi.json
+	$(BIN)/python -m deploy.vendor_dashboard --check
 	$(BIN)/python -m docs.generate --check
 	$(BIN)/pytest tests/architecture
 
@@ -79,6 +100,10 @@ docs: ## write the pages that are made from the code
 record: ## record exchanges with a real llama-server anew: make record ARGS="plain --url http://127.0.0.1:8080"
 	$(ENV) test
 	$(BIN)/python -m tests.recordings.record $(ARGS)
+
+dashboard: ## fetch the libraries of the dashboard anew from npm, at the versions that deploy/vendor_dashboard.py names
+	$(ENV) test
+	$(BIN)/python -m deploy.vendor_dashboard
 
 openapi: ## write openapi/openapi.json
 	$(ENV) demo

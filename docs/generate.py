@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from docs.limit_rows import CUTTING, ENDING, REFUSING, LimitRow
-from service.core.turn_fold import TRANSITIONS, Input
+from docs.limit_rows import COMPACTING, CUTTING, ENDING, REFUSING, WAITING, LimitRow
 from service.core.turn_state import Phase
+from service.core.turn_table import TRANSITIONS, Input
 
 DOCS = Path(__file__).parent
 
@@ -72,7 +72,8 @@ matters, numbers count as they are written (`1` is not `1.0`), and a call throug
 inside. A call whose last result was `failed`, `interrupted` or `cancelled` may run once more. Tools that are
 `repeatable` in the tool port's list, such as a clock, may be called again and again.
 
-The time of a turn counts from its message, over waiting, retries and restarts.
+The time of a turn counts from its message, over waiting, retries and restarts, without the time in which people are
+waited for.
 
 A server that doesn't answer is bounded by settings of its own (`busy_wait_ms`, `load_wait_ms`, `idle_grace_ms`,
 `liveness_ms`, `progress_ms`, `retry_attempts`); such a turn ends as `failed`, with the reason in its `error`.
@@ -86,6 +87,21 @@ never less than 128 bytes. The whole text stays in the log: read it with `GET /s
 The model reads on with the tool `read_result`, which the text in the gap names with its arguments. A cut never falls
 within a character, an emoji of several code points included.
 
+## What is summarised, and the turn goes on
+
+{compacting}
+
+The last whole turns stay word by word, and of a running turn its message and its last whole batches: as many as fit in
+half of the context. The summary keeps the beginning of the session's first message as it was. It is written by a
+request of its own, never while a call is open; `POST /sessions/{{id}}/compact` asks for one by hand. A session with
+`"compaction": "off"` is never summarised and ends `session_full` where it is full.
+
+## What is waited for
+
+{waiting}
+
+[howto/approve-tools.md](howto/approve-tools.md) and [howto/hand-over.md](howto/hand-over.md) tell more.
+
 ## What is refused
 
 {refusing}
@@ -94,7 +110,13 @@ within a character, an emoji of several code points included.
 
 def limits() -> str:
     """Tabulate the limits with their defaults, what a client sees of each, and the test that shows it."""
-    return LIMITS.format(ending=_table(ENDING), cutting=_table(CUTTING), refusing=_table(REFUSING))
+    return LIMITS.format(
+        ending=_table(ENDING),
+        cutting=_table(CUTTING),
+        compacting=_table(COMPACTING),
+        waiting=_table(WAITING),
+        refusing=_table(REFUSING),
+    )
 
 
 def _table(rows: Iterable[LimitRow]) -> str:

@@ -112,7 +112,8 @@ ENDING = (
         setting=None,
         default="what one slot of llama-server has (`--ctx-size`)",
         seen=(
-            "A context that is full before there is text: outcome `session_full`, error `context_full`. With text: "
+            "A context that is full before there is text is compacted and the step asked again; where nothing more can "
+            "be left out, or `compaction` is `off`: outcome `session_full`, error `context_full`. With text: "
             "`answered`, `truncated: true`."
         ),
         test=(
@@ -153,6 +154,63 @@ CUTTING = (
         unit="tokens of a turn, and at most half of the context that is left",
         seen="A signal `thinking_capped`, `thinking_capped: true` in the `usage` record; the answer follows.",
         test="turns/test_limit_thinking.py::test_a_thought_that_comes_to_its_budget_is_told_and_kept_in_the_record",
+    ),
+)
+
+COMPACTING = (
+    LimitRow(
+        limit="share of the context",
+        setting="compact_at",
+        unit="of a slot's context",
+        seen=(
+            "Before the next step the oldest part of the session is summarised: a `summary` record with `covers`, "
+            "`tokens_before` and `tokens_after`; the log keeps all of it, and the next `cache_loss` has reason "
+            "`compacted`."
+        ),
+        test=(
+            "turns/test_compaction.py::"
+            "test_between_turns_the_oldest_turns_become_a_summary_and_the_last_ones_stay_word_by_word"
+        ),
+    ),
+    LimitRow(
+        limit="number of messages",
+        setting="compact_messages",
+        unit="messages of a prompt",
+        off=0,
+        seen="As above.",
+        test="turns/test_compaction.py::test_messages_are_counted_where_that_is_asked_for",
+    ),
+    LimitRow(
+        limit="summaries in vain",
+        setting=None,
+        default="two in a turn",
+        seen=(
+            "A summary that fails or frees less than a tenth is not kept: a `usage` record with `summary: true` says "
+            "what it cost. Then the oldest results are shortened (`shortened` of the `summary`), and then the turn "
+            "ends `session_full`."
+        ),
+        test=(
+            "turns/test_compaction_trouble.py::"
+            "test_summaries_that_fail_or_say_nothing_are_paid_for_but_not_kept_and_tried_twice_in_a_turn"
+        ),
+    ),
+)
+
+WAITING = (
+    LimitRow(
+        limit="the wait for a person",
+        setting="approval_wait_s",
+        unit="seconds",
+        off=0,
+        seen="The call's result is `denied`, `approval expired`, and the turn goes on.",
+        test="turns/test_approvals.py::test_an_approval_that_nobody_gives_expires_and_the_turn_goes_on",
+    ),
+    LimitRow(
+        limit="handoffs one below the other",
+        setting=None,
+        default="three",
+        seen="The call that would go deeper is `failed`; the batch goes on.",
+        test="turns/test_handoff.py::test_sessions_hand_over_at_most_three_deep",
     ),
 )
 

@@ -16,37 +16,49 @@ from types import NoneType, UnionType
 from typing import Any, NewType, Union, cast, get_args, get_origin, get_type_hints
 
 from service.core.errors import StoreFailure
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.json_types import JsonObject, JsonValue
+from service.core.reading.records import AnswerGiven, GateSet, ReadingEntry, ReadingRecord, RunEnd
+from service.core.reading.signals import ReadingSignal
 from service.core.records import (
+    ApprovalDecided,
     Assistant,
     Entry,
     Record,
     SessionCreated,
     StepUsage,
+    Summary,
     ToolResult,
     TurnError,
     TurnFinished,
     TurnOptions,
 )
 from service.core.signals import Signal
-from service.ports import StoredRecord
+from service.ports import StoredReadingRecord, StoredRecord
 
 RECORD_TYPES: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}
-"""Record classes by the `type` that their JSON carries."""
+"""Record classes of sessions by the `type` that their JSON carries."""
+
+READING_RECORD_TYPES: dict[str, type[ReadingRecord]] = {kind.type: kind for kind in get_args(ReadingRecord)}
+"""Record classes of readings, likewise."""
 
 # `class` is a keyword in Python and the word of the API.
 _JSON_NAME = {"data_class": "class"}
 
 # Fields that the API marks with `?`: left out while they hold their default.
 _LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
-    SessionCreated: frozenset({"parent", "fork"}),
+    SessionCreated: frozenset({"parent", "fork", "data_class", "untrusted", "depth"}),
     Assistant: frozenset({"cut_calls"}),
-    StepUsage: frozenset({"discarded", "estimated"}),
+    StepUsage: frozenset({"discarded", "estimated", "summary"}),
     ToolResult: frozenset({"fence", "limit"}),
+    ApprovalDecided: frozenset({"arguments", "reason", "signature"}),
+    Summary: frozenset({"fence"}),
     TurnFinished: frozenset({"limit", "error"}),
     TurnError: frozenset({"status"}),
     TurnOptions: frozenset({"response_format"}),
+    GateSet: frozenset({"exit_refused", "draft", "draft_probability"}),
+    AnswerGiven: frozenset({"truncated"}),
+    RunEnd: frozenset({"error"}),
 }
 
 
@@ -85,7 +97,36 @@ def decode_record(body: bytes) -> Entry:
         raise UnreadableRecord(f"a stored record can't be read: {error!r}") from error
 
 
-def encode_stored(stored: StoredRecord) -> bytes:
+def encode_reading_record(entry: ReadingEntry) -> bytes:
+    """Encode a reading's record with its envelope: the body that is stored and hashed (S3)."""
+    members = to_json(entry.record)
+    members["type"] = entry.record.type
+    members["reading"] = entry.reading
+    members["seq"] = entry.seq
+    members["time"] = format_time(entry.time)
+    return _dump(members, sort_keys=True)
+
+
+def decode_reading_record(body: bytes) -> ReadingEntry:
+    """Decode a stored body of a reading.
+
+    Raises:
+        UnreadableRecord: it is no JSON, of an unknown type, or lacks what its type needs.
+    """
+    try:
+        members = cast(JsonObject, json.loads(body))
+        record_type = READING_RECORD_TYPES[members["type"]]
+        return ReadingEntry(
+            reading=ReadingId(members["reading"]),
+            seq=members["seq"],
+            time=parse_time(members["time"]),
+            record=cast(ReadingRecord, from_json(record_type, members)),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableRecord(f"a stored record can't be read: {error!r}") from error
+
+
+def encode_stored(stored: StoredRecord | StoredReadingRecord) -> bytes:
     """Encode a stored record as clients see it: its body with `pos` added."""
     return b'%s,"pos":%d}' % (stored.body[:-1], stored.pos)
 
@@ -93,6 +134,11 @@ def encode_stored(stored: StoredRecord) -> bytes:
 def encode_signal(session: SessionId | None, turn: TurnId | None, signal: Signal) -> bytes:
     """Encode a signal as clients see it."""
     return _dump({"type": signal.type, "session": session, "turn": turn, **to_json(signal)})
+
+
+def encode_reading_signal(reading: ReadingId, signal: ReadingSignal) -> bytes:
+    """Encode a signal of a reading as clients see it."""
+    return _dump({"type": signal.type, "reading": reading, **to_json(signal)})
 
 
 def format_time(moment: datetime) -> str:
@@ -113,6 +159,8 @@ def to_json(value: object) -> JsonObject:
 def _to_json(value: object) -> JsonValue:
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, datetime):
+        return format_time(value)
     if isinstance(value, tuple):
         return [_to_json(item) for item in cast(tuple[object, ...], value)]
     if is_dataclass(value) and not isinstance(value, type):
@@ -163,6 +211,8 @@ def _from_json(hint: Any, value: JsonValue) -> object:
         return _from_json(hint.__supertype__, value)
     if is_dataclass(hint):
         return from_json(cast(type, hint), _checked(dict, value))
+    if hint is datetime:
+        return parse_time(_checked(str, value))
     if hint is float:
         return float(value)
     if issubclass(hint, Enum):

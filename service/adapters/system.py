@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import uuid_utils
 
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 
 
 class SystemClock:
@@ -43,6 +43,10 @@ class RandomIds:
     def turn(self) -> TurnId:
         """Make a turn id: `trn_` and 32 hex digits."""
         return TurnId(f"trn_{uuid_utils.uuid7().hex}")
+
+    def reading(self) -> ReadingId:
+        """Make a reading's id: `rdg_` and 32 hex digits."""
+        return ReadingId(f"rdg_{uuid_utils.uuid7().hex}")
 
     def fence(self) -> str:
         """Draw 16 hex digits that nobody can foresee (P6)."""

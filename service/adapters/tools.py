@@ -19,6 +19,7 @@ import structlog
 from httpx_aiohttp import AiohttpTransport
 
 from service import __version__
+from service.codec import format_time
 from service.core.capped_body import CappedBody, ReadBody, UnreadableBody
 from service.core.errors import ToolPortFailure
 from service.core.json_types import JsonObject
@@ -193,13 +194,21 @@ class ToolPortHttp:
 
 
 def _encoded(request: ToolRequest) -> bytes:
-    members = {
+    members: JsonObject = {
         "session": request.session,
         "turn": request.turn,
         "call": request.call,
         "tool": request.tool,
         "arguments": request.arguments,
     }
+    approval = request.approval
+    if approval is not None:
+        members["approval"] = {
+            "by": approval.by,
+            "reason": approval.reason,
+            "digest": approval.digest,
+            "decided_at": format_time(approval.decided_at),
+        }
     return json.dumps(members, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 

@@ -5,10 +5,14 @@ from typing import Annotated
 import typer
 
 from service import __version__
+from service.cli.chat import chat
 from service.cli.demo.command import demo
+from service.cli.doctor import doctor
 from service.cli.openapi import openapi
 from service.cli.prune import prune
+from service.cli.read import read
 from service.cli.serve import serve
+from service.cli.sign import sign
 from service.cli.verify import verify
 
 app = typer.Typer(
@@ -21,9 +25,13 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.command()(demo)
+app.command()(chat)
+app.command()(read)
 app.command()(openapi)
+app.command()(doctor)
 app.command()(verify)
 app.command()(prune)
+app.command()(sign)
 
 
 def _show_version(wanted: bool) -> None:

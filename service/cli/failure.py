@@ -6,6 +6,7 @@ import typer
 
 FAILED = 1
 WRONG_USE = 2
+INTERRUPTED = 130
 
 
 def fail(message: str, *, exit_code: int = FAILED) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import structlog
@@ -27,3 +28,8 @@ def _rendering() -> list[Processor]:
         return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     without_locals = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     return [structlog.processors.ExceptionRenderer(without_locals), structlog.processors.JSONRenderer()]
+
+
+def be_silent() -> None:
+    """Write no log lines: the command's own words say all that they would."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -1,9 +1,10 @@
-"""`turnkeeper prune`: delete sessions that nobody has used for long (S7)."""
+"""`turnkeeper prune`: delete sessions that nobody has used for long, and readings that ended long ago (S7)."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from service.cli.failure import WRONG_USE, fail
 from service.cli.settings import settings_or_fail
 
 if TYPE_CHECKING:
-    from service.core.ids import SessionId
+    from service.core.ids import ReadingId, SessionId
 
 
 def prune(
@@ -23,7 +24,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be deleted.")] = False,
     database_url: Annotated[str | None, typer.Option(help="The store: sqlite:///PATH")] = None,
 ) -> None:
-    """Delete idle sessions whose last change is older than so many days, and print their ids.
+    """Delete idle sessions and ended readings whose last change is older than so many days, and print their ids.
 
     A session that is busy stays, and so does one with a child that stays. The service must not run: it prunes by
     itself when retention_days is set. With --dry-run it may.
@@ -41,9 +42,9 @@ def prune(
         fail(f"{refusal}; stop the service first, or have it prune by itself with TURNKEEPER_RETENTION_DAYS")
     except StoreFailure as failure:
         fail(str(failure))
-    sessions = "1 session" if number == 1 else f"{number} sessions"
+    what = "1 session or reading" if number == 1 else f"{number} sessions or readings"
     done = "would be deleted" if dry_run else "deleted"
-    typer.echo(f"turnkeeper: {sessions} {done}: idle, and unchanged for more than {days} days", err=True)
+    typer.echo(f"turnkeeper: {what} {done}: idle, and unchanged for more than {days} days", err=True)
 
 
 def _prune(database_url: str, days: int) -> int:
@@ -60,11 +61,12 @@ def _would_prune(database_url: str, days: int) -> int:
 
     number = 0
     with look_at_store(database_url) as audit:
-        for session in audit.idle_before(datetime.now(UTC) - timedelta(days=days)):
-            _print(session)
+        before = datetime.now(UTC) - timedelta(days=days)
+        for gone in chain(audit.idle_before(before), audit.finished_before(before)):
+            _print(gone)
             number += 1
     return number
 
 
-def _print(session: SessionId) -> None:
-    typer.echo(session)
+def _print(gone: SessionId | ReadingId) -> None:
+    typer.echo(gone)

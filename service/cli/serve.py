@@ -77,7 +77,7 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         )
         server = DrainingServer(
             config,
-            drain=lambda: application.sessions.shut_down(settings.drain_s),
+            drain=lambda: application.shut_down(settings.drain_s),
             listens=lambda: typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True),
         )
         await server.serve(sockets=[listening])

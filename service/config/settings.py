@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
+from service.config.approvers import check_approver_keys, parse_approver_keys
 from service.core.baseline import Limits
+from service.core.decision_signature import ApproverKeys, read_approver_keys
 from service.core.result_cap import LEAST_CAP
 
 ENV_PREFIX = "TURNKEEPER_"
@@ -56,6 +59,11 @@ def _loopback(host: str) -> str:
     return host
 
 
+# Parsed here and not by the source: tables of two sources would be joined, and a key that the environment leaves out
+# would still be in force if the file has it.
+PublicKeys = Annotated[
+    dict[str, str], NoDecode, BeforeValidator(parse_approver_keys), AfterValidator(check_approver_keys)
+]
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
 Milliseconds = Annotated[int, Field(ge=50)]
 Seconds = Annotated[int, Field(ge=1)]
@@ -108,6 +116,23 @@ class Settings(BaseSettings):
     denied_repeats: int = Field(
         2, ge=1, le=1000, description="Steps of a turn that ask again for what was denied, before it ends (A4)."
     )
+    approver_keys: PublicKeys = Field(
+        default={},
+        description=(
+            "Who may decide on calls: a JSON object of names and Ed25519 public keys in base64url; with any, each "
+            "decision must be signed by one of them (A5)."
+        ),
+    )
+    approval_wait_s: SecondsOrNone = Field(
+        0, description="Seconds that a call waits for a decision before it is denied; 0 means for ever (A6)."
+    )
+    approve_after_untrusted: bool = Field(
+        True,
+        description=(
+            "Whether a session that holds untrusted text asks a person before each call of a tool that acts outside "
+            "or is not public (A7)."
+        ),
+    )
     tool_result_cap: int = Field(
         16 * KIB, ge=LEAST_CAP, le=8 * MIB, description="Bytes of a tool result that the model gets (T9)."
     )
@@ -136,8 +161,20 @@ class Settings(BaseSettings):
     retry_attempts: int = Field(2, ge=0, le=10, description="Further attempts at a step that failed (L7).")
     max_error_body: int = Field(64 * KIB, ge=KIB, description="Bytes read of an error answer (L3).")
     min_room: int = Field(256, ge=1, description="Tokens that must be left for an answer (C0).")
+    compact_at: float = Field(
+        0.8, ge=0.1, le=1.0, description="Share of a slot's context, 0.1 to 1, beyond which a prompt is compacted (C1)."
+    )
+    compact_messages: int = Field(
+        0, ge=0, description="Messages of a prompt beyond which it is compacted as well; 0 means no such bound (C1)."
+    )
 
     max_body_bytes: int = Field(8 * MIB, ge=KIB, description="Bytes of a request body (H2).")
+    max_upload_bytes: int = Field(
+        256 * MIB, ge=KIB, description="Bytes of a request with files: what `POST /readings` takes at most (H2)."
+    )
+    max_document_bytes: int = Field(
+        64 * MIB, ge=KIB, le=1024 * MIB, description="Bytes of text that an uploaded document may have (R1)."
+    )
     max_tool_body_bytes: int = Field(8 * MIB, ge=KIB, description="Bytes of a tool port's answer (X2).")
     sse_ping_s: Seconds = Field(15, description="Seconds between comments in a quiet stream (H6).")
     sse_send_timeout_s: Seconds = Field(30, description="Seconds until a reader that takes nothing is dropped (H7).")
@@ -172,6 +209,10 @@ class Settings(BaseSettings):
             thinking_tokens=self.thinking_tokens,
             max_tokens=self.max_tokens,
         )
+
+    def approvers(self) -> ApproverKeys:
+        """Give the keys of those who may decide on calls; none means that decisions need no signature (A5)."""
+        return read_approver_keys(self.approver_keys)
 
 
 def load_settings(**overrides: Any) -> Settings:

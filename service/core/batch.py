@@ -1,30 +1,36 @@
-"""What becomes of each call of a batch: one disposition, the first that fits (T5, T6, T7, A4, S4)."""
+"""What becomes of each call of a batch: one disposition, the first that fits (T5, T6, T7, A1, A4, G2, S4)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from service.core.action import RepeatKey, action_of, repeat_key
+from service.core.approvals import denied_by
 from service.core.json_types import JsonObject
-from service.core.local_tools import FIND_TOOL
+from service.core.local_tools import FIND_TOOL, HANDOFF_TO
 from service.core.past_calls import PastCall
-from service.core.records import Limit, ResultStatus, ToolCall, ToolResult
+from service.core.records import ApprovalDecided, ChildLink, Limit, ResultStatus, ToolCall, ToolResult
 from service.core.result_cap import capped, result_cap
 from service.core.result_text import (
     CallOutcome,
-    approval_needed,
     denied_again,
+    handed_over,
     interrupted,
     over_denial_limit,
     over_repeat_limit,
     over_tool_limit,
     repeated,
+    too_deep,
 )
 from service.core.tool_port import ToolSpec
 from service.core.toolset import CheckedCall, Toolset
 from service.core.turn_state import CallState, TurnState
+
+DEEPEST_HANDOFF = 3
+"""How many handoffs may follow one another downwards (G2)."""
 
 # The second call that would be answered without being run ends the turn (T7).
 _REPEATS_ALLOWED = 1
@@ -32,11 +38,40 @@ _REPEATS_ALLOWED = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Send the call to the tool port; `again` when it was sent before a restart and may be repeated (S4)."""
+    """Send the call to the tool port; `again` when it was sent before a restart and may be repeated (S4).
+
+    `arguments` are those that it runs with, `raw` the text that the model wrote. `approval` is the decision by which it
+    may run, given at `approved_at`, and `asked_by_port` says that the port wanted it and gets the call a second time
+    (A1b).
+    """
 
     spec: ToolSpec
     arguments: JsonObject
+    raw: str
     again: bool = False
+    approval: ApprovalDecided | None = None
+    approved_at: datetime | None = None
+    asked_by_port: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalNeeded:
+    """Ask a person first; `arguments` are the raw text of what would run, `reason` a sentence (A1)."""
+
+    call: ToolCall
+    spec: ToolSpec
+    arguments: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """Let another agent answer; `carry` of the last messages go with it. `child` is who was named before (G2)."""
+
+    agent: str
+    message: str
+    carry: int
+    child: ChildLink | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +82,8 @@ class ReadOn:
     offset: int
 
 
-Disposition = Run | ReadOn | CallOutcome
-"""Run it, look it up, or close it with an outcome of our own."""
+Disposition = Run | ReadOn | HandOver | ApprovalNeeded | CallOutcome
+"""Run it, look it up, hand it over, ask about it, or close it with an outcome of our own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +122,19 @@ def plan_batch(state: TurnState, toolset: Toolset) -> tuple[PlannedCall, ...]:
             disposition = _disposition(state, toolset, call, batch[:place])
             if disposition is not None:
                 planned.append(PlannedCall(call=call.state.call, disposition=disposition))
-    return tuple(planned)
+    return _with_one_handoff(planned)
+
+
+def _with_one_handoff(planned: Sequence[PlannedCall]) -> tuple[PlannedCall, ...]:
+    """Let the first handoff of a batch count; whatever else would run is not run (G2)."""
+    first = next((plan for plan in planned if isinstance(plan.disposition, HandOver)), None)
+    if first is None or not isinstance(first.disposition, HandOver):
+        return tuple(planned)
+    instead = handed_over(first.disposition.agent)
+    return tuple(
+        plan if plan is first or isinstance(plan.disposition, CallOutcome) else replace(plan, disposition=instead)
+        for plan in planned
+    )
 
 
 def _all(state: TurnState, outcome: CallOutcome) -> tuple[PlannedCall, ...]:
@@ -143,7 +190,7 @@ def _disposition(state: TurnState, toolset: Toolset, call: _Checked, before: Seq
             return _as_its_twin(twin.result)
         if past is not None and not past.may_run:
             return repeated(past.result)
-    return _to_run(toolset, call.check, started=call.state.started)
+    return _to_run(state, toolset, call.state, call.check)
 
 
 def _as_its_twin(result: ToolResult | None) -> CallOutcome | None:
@@ -153,18 +200,57 @@ def _as_its_twin(result: ToolResult | None) -> CallOutcome | None:
     return denied_again(result) if result.status is ResultStatus.DENIED else repeated(result)
 
 
-def _to_run(toolset: Toolset, check: CheckedCall, *, started: bool) -> Disposition:
+def _to_run(state: TurnState, toolset: Toolset, call: CallState, check: CheckedCall) -> Disposition:
     if check.spec.name == FIND_TOOL:
         return toolset.found(check.arguments["query"])
+    if check.spec.name == HANDOFF_TO:
+        return _to_hand_over(state, call, check.arguments)
     if check.spec.local:
         return ReadOn(call=int(check.arguments["call"]), offset=int(check.arguments["offset"]))
-    if check.spec.needs_approval:
-        # Nobody can be asked yet; a tool that wants to be asked about never runs unasked (A1).
-        return approval_needed()
-    if started and not check.spec.idempotent:
+    if call.decision is not None:
+        return _as_decided(toolset, call, call.decision, check)
+    reason = toolset.reason_to_ask(check.spec, untrusted=state.untrusted_before)
+    # What is in flight was let through before: it began when nothing had to be asked.
+    if reason is not None and not call.started:
+        return ApprovalNeeded(call=call.call, spec=check.spec, arguments=check.action.arguments, reason=reason)
+    return _run(call, check, raw=check.action.arguments)
+
+
+def _as_decided(toolset: Toolset, call: CallState, decision: ApprovalDecided, check: CheckedCall) -> Disposition:
+    if not decision.approved:
+        return denied_by(decision)
+    if decision.arguments is not None:
+        changed = toolset.check(check.action.name, decision.arguments)
+        if isinstance(changed, CallOutcome):
+            return changed
+        return _run(call, changed, raw=check.action.arguments)
+    return _run(call, check, raw=check.action.arguments)
+
+
+def _run(call: CallState, check: CheckedCall, *, raw: str) -> Disposition:
+    if call.started and not check.spec.idempotent:
         # It was in flight when the process ended, and nobody knows whether it ran (S4).
         return interrupted()
-    return Run(spec=check.spec, arguments=check.arguments, again=started)
+    return Run(
+        spec=check.spec,
+        arguments=check.arguments,
+        raw=raw,
+        again=call.started,
+        approval=call.decision,
+        approved_at=call.decided_at,
+        asked_by_port=call.asked_by_port,
+    )
+
+
+def _to_hand_over(state: TurnState, call: CallState, arguments: JsonObject) -> Disposition:
+    if state.depth >= DEEPEST_HANDOFF:
+        return too_deep(DEEPEST_HANDOFF)
+    return HandOver(
+        agent=arguments["agent"],
+        message=arguments["message"],
+        carry=int(arguments.get("carry", 0)),
+        child=call.child,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,15 +16,20 @@ from service.core.turn_state import TurnState
 
 @dataclass(frozen=True, slots=True)
 class PromptSizes:
-    """How many messages the prompts had that the session's cache comes from: the last one, and its turn's first."""
+    """How many messages the prompts had that the session's cache comes from: the last one, and its turn's first.
+
+    `summarised` is how many of those behind a summary are there to stay, while no completion has followed it yet; those
+    prompts are gone.
+    """
 
     last: int = 0
     first_of_turn: int = 0
+    summarised: int = 0
 
     @property
     def counted(self) -> int:
-        """How many messages the tokens of the last completion hold: its prompt's, and the answer itself."""
-        return self.last + 1 if self.last else 0
+        """How many messages the session's used tokens hold: the last prompt's and its answer, or a new prompt's."""
+        return self.last + 1 if self.last else self.summarised
 
     def after(self, said: Assistant, messages: int) -> PromptSizes:
         """Take an answer to a prompt of so many messages."""
@@ -32,6 +37,10 @@ class PromptSizes:
             # It isn't in the prompt, and nothing is expected of it.
             return self
         return PromptSizes(messages, messages if said.step == 1 else self.first_of_turn)
+
+    def after_summary(self, messages: int) -> PromptSizes:
+        """Take a summary behind which the prompt has so many messages that stay as they are, all of them counted."""
+        return PromptSizes(summarised=messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +55,14 @@ def expected_cache(state: TurnState, sizes: PromptSizes, profile: TemplateProfil
     """Say what the next completion should find in the cache; None where nothing can be expected.
 
     A template that rewrites finished turns keeps the prompt of the last turn's first step; one that rewrites the
-    running turn as well keeps nothing that could be counted on.
+    running turn as well keeps nothing that could be counted on. Behind a summary it is what the prompt before had.
     """
-    if state.used_tokens == 0:
+    held = state.compacted_from or state.used_tokens
+    if held == 0:
         return None
     keeps = profile is None or (profile.keeps_steps if state.step > 0 else profile.keeps_turns)
     if keeps:
-        return Expectation(state.used_tokens, sizes.last)
+        return Expectation(held, sizes.last)
     if state.step == 0 and profile is not None and profile.keeps_steps:
         return Expectation(state.first_prompt_tokens, sizes.first_of_turn)
     return None

@@ -1,7 +1,7 @@
 """Chunks of a stream to deltas and, at its end, a finished completion or a typed failure (L4, L5).
 
-Above: `completion_stream`, which has the bytes. Below: `think_tags`, `call_assembly`, `token_report`, `server_error`,
-`text_pieces`.
+Above: `completion_stream`, which has the bytes. Below: `think_tags`, `call_assembly`, `token_report`,
+`token_probabilities`, `server_error`, `text_pieces`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from service.core.server_error import failure_in_stream
 from service.core.text import encodable
 from service.core.text_pieces import TextPieces
 from service.core.think_tags import ThinkTags
+from service.core.token_probabilities import TokenProbabilities
 from service.core.token_report import TokenReport
 
 MAX_CHARACTERS = 4 * 1024 * 1024
@@ -36,15 +37,19 @@ class CompletionAssembly:
     """Put one completion together from the payloads of its events.
 
     `thinking_budget_tokens` is what the request carried; `prompt_estimate` is the prompt's size in tokens for the
-    case that the server never tells it. What comes behind the finish reason is read for its counts only.
+    case that the server never tells it. `logprobs` says whether the probabilities of the tokens are kept. What comes
+    behind the finish reason is read for its counts only.
     """
 
-    def __init__(self, *, thinking_budget_tokens: int | None = None, prompt_estimate: int = 0) -> None:
+    def __init__(
+        self, *, thinking_budget_tokens: int | None = None, prompt_estimate: int = 0, logprobs: bool = False
+    ) -> None:
         self._budget_mark = _budget_mark(thinking_budget_tokens)
         self._prompt_estimate = prompt_estimate
         self._tags = ThinkTags()
         self._calls = CallAssembly()
         self._report = TokenReport()
+        self._probabilities = TokenProbabilities() if logprobs else None
         self._content = TextPieces()
         self._reasoning = TextPieces()
         self._characters = 0
@@ -94,8 +99,9 @@ class CompletionAssembly:
         """
         if self.finish_reason is None:
             raise ModelFailure(ErrorKind.STREAM_CLOSED, "llama-server ended the stream before the answer was complete")
+        content = self._content.text()
         return Completion(
-            content=self._content.text(),
+            content=content,
             reasoning=self._reasoning.text(),
             calls=self._calls.calls(),
             finish_reason=self.finish_reason,
@@ -106,6 +112,7 @@ class CompletionAssembly:
             ),
             timings=self._report.timings,
             estimated=not self._report.is_complete,
+            tokens=self._probabilities.of(content) if self._probabilities is not None else (),
         )
 
     def _begin(self, completion_id: JsonValue, deltas: list[CompletionDelta]) -> None:
@@ -124,6 +131,7 @@ class CompletionAssembly:
             # We never ask for a second answer; one that comes all the same is not mixed into the first.
             if not members.get("index"):
                 self._take_delta(members.get("delta"), deltas)
+                self._take_probabilities(members)
                 self._take_finish_reason(members.get("finish_reason"), deltas)
             if self.finish_reason is not None:
                 # What stands behind it in the same chunk is no more of the answer than the chunks that follow.
@@ -144,6 +152,14 @@ class CompletionAssembly:
         pieces: JsonValue = members.get("tool_calls")
         if pieces and (added := self._calls.feed(pieces)):
             self._count(added)
+
+    def _take_probabilities(self, choice: JsonObject) -> None:
+        if self._probabilities is None:
+            return
+        delta: JsonValue = choice.get("delta")
+        # What comes with a thought, or without any text, is no token of the answer.
+        if isinstance(delta, dict) and (content := cast(JsonObject, delta).get("content")):
+            self._probabilities.take(content, choice.get("logprobs"))
 
     def _take_reasoning(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(text, str):

@@ -90,8 +90,25 @@ class CompletionUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenProbability:
+    """A token of the answer: its bytes, the logarithm of its probability, and what else could have stood there.
+
+    The probabilities are the model's own, before any grammar and any sampling: at temperature 0 too, and so the
+    alternatives may be such that the answer's schema forbids. The alternatives hold the token itself where it is
+    among the likeliest. `logprob` is None for text that the server told no probability of.
+    """
+
+    text: bytes
+    logprob: float | None
+    alternatives: tuple[tuple[bytes, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A finished completion; `estimated` when the server told no usage and the counts are ours (L4)."""
+    """A finished completion; `estimated` when the server told no usage and the counts are ours (L4).
+
+    `tokens`, joined, are the content, byte for byte; empty where they were not asked for or not told.
+    """
 
     content: str
     reasoning: str
@@ -100,3 +117,4 @@ class Completion:
     usage: CompletionUsage
     timings: Timings = Timings()
     estimated: bool = False
+    tokens: tuple[TokenProbability, ...] = ()

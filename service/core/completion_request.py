@@ -15,7 +15,7 @@ class CompletionRequest:
 
     `tools` is empty for a session without tools, and then no tool field is sent at all (P3).
     `id_slot` is the slot that the server must take, None for any (L1). `thinking_budget_tokens` is None where the
-    session does not think (L6).
+    session does not think (L6). `logprobs` asks for the probability of each token of the answer.
     """
 
     messages: tuple[JsonObject, ...]
@@ -28,4 +28,6 @@ class CompletionRequest:
     thinking: Thinking = Thinking.ON
     thinking_budget_tokens: int | None = None
     response_format: JsonObject | None = None
+    grammar: str | None = None
     id_slot: int | None = None
+    logprobs: bool = False

@@ -21,10 +21,12 @@ _END_MARK = "[DONE]"
 class CompletionStream:
     """Read one completion. However the bytes are cut, the deltas, joined, and the end are the same."""
 
-    def __init__(self, *, thinking_budget_tokens: int | None = None, prompt_estimate: int = 0) -> None:
+    def __init__(
+        self, *, thinking_budget_tokens: int | None = None, prompt_estimate: int = 0, logprobs: bool = False
+    ) -> None:
         self._decoder = SseDecoder()
         self._assembly = CompletionAssembly(
-            thinking_budget_tokens=thinking_budget_tokens, prompt_estimate=prompt_estimate
+            thinking_budget_tokens=thinking_budget_tokens, prompt_estimate=prompt_estimate, logprobs=logprobs
         )
         self._failure: ModelFailure | None = None
         self.is_over = False

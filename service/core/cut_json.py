@@ -12,6 +12,8 @@ from service.core.json_types import JsonObject, JsonValue
 _SPACE = re.compile(r"[ \t\n\r]*")
 # A backslash that begins an escape (so an odd one), and what came of the escape.
 _BROKEN_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
+# What is left of a number whose fraction or exponent is cut before its first digit.
+_CUT_NUMBER = re.compile(r"(?:\.|[eE][+-]?)\Z")
 # The longest word that a cut can break where the decoder complains about its beginning: \u and three digits.
 _LONGEST_BROKEN_WORD = 6
 
@@ -97,8 +99,8 @@ class _Scan:
             if broken:
                 raise _TextEnds from error
             raise
-        if end == len(self.text) and isinstance(value, int | float):
-            # More digits may have followed.
+        if isinstance(value, int | float) and (end == len(self.text) or _CUT_NUMBER.match(self.text, end)):
+            # More digits may have followed, or the exponent that begins here.
             raise _TextEnds
         self.at = end
         return value

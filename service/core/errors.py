@@ -8,7 +8,8 @@ TurnkeeperError
 ├── ToolPortFailure         the tool port's: its list can't be had (X3)
 ├── StoreFailure            ours: a write or a read failed (S5)
 │   ├── SequenceConflict    another writer was there first (S1)
-│   └── StoreLocked         another process has the store open (S2)
+│   ├── StoreLocked         another process has the store open (S2)
+│   └── StoreAbsent         there is none to be looked at
 └── IllegalTransition       ours: a record that the turn's table does not allow
 """
 
@@ -37,6 +38,8 @@ class ErrorKind(StrEnum):
     TOOL_PORT = "tool_port"
     STORE = "store"
     CRASHED = "crashed"
+    PLAN_CHANGED = "plan_changed"
+    """Of readings only: the model, its template or our prompts are others than when it was begun (R5)."""
     INTERNAL = "internal"
 
 
@@ -137,6 +140,10 @@ class SequenceConflict(StoreFailure):
 
 class StoreLocked(StoreFailure):
     """Another process has this store open (S2)."""
+
+
+class StoreAbsent(StoreFailure):
+    """There is no store where one was to be looked at; a start would make it."""
 
 
 class IllegalTransition(TurnkeeperError):

@@ -10,8 +10,11 @@ SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 """`trn_…`, sortable by creation."""
 
+ReadingId = NewType("ReadingId", str)
+"""`rdg_…`, sortable by creation."""
+
 OwnerId = NewType("OwnerId", str)
-"""Who a session belongs to (K3)."""
+"""Who a session or a reading belongs to (K3)."""
 
 LOCAL_OWNER = OwnerId("local")
 """The one owner of a service without API keys."""

@@ -6,6 +6,9 @@ Above: `toolset`. Below: `tool_port`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from service.core.action import CALL_TOOL
 from service.core.baseline import ToolMode
 from service.core.tool_port import ToolSpec
@@ -17,9 +20,15 @@ HANDOFF_TO = "handoff_to"
 LOCAL_NAMES = frozenset({FIND_TOOL, CALL_TOOL, READ_RESULT, HANDOFF_TO})
 """Names that no tool of the port may have."""
 
+MOST_CARRIED = 10
+"""How many messages a handoff may take along (G2)."""
+
 FOUND_TOOLS = 8
 """How many specs `find_tool` gives at once: of plain questions over 500 tools the first eight hold the right one more
 often than the first three, and the model can tell by the descriptions which it is."""
+
+NO_AGENTS: Mapping[str, str] = MappingProxyType({})
+"""Of a service without agent profiles."""
 
 _FIND_TOOL = ToolSpec(
     name=FIND_TOOL,
@@ -73,8 +82,42 @@ def mode_for(asked: ToolMode | None, tokens: int, discover_above_tokens: int) ->
     return asked or (ToolMode.DISCOVER if tokens > discover_above_tokens else ToolMode.DIRECT)
 
 
-def local_tools(mode: ToolMode) -> tuple[ToolSpec, ...]:
-    """Give the local tools of a session that has tools, in the order in which the prompt shows them."""
-    if mode is ToolMode.DISCOVER:
-        return _FIND_TOOL, _CALL_TOOL, _READ_RESULT
-    return (_READ_RESULT,)
+def local_tools(mode: ToolMode, agents: Mapping[str, str] = NO_AGENTS) -> tuple[ToolSpec, ...]:
+    """Give the local tools of a session that has tools, in the order in which the prompt shows them.
+
+    `agents` are those that can be handed over to, with their descriptions (G1).
+    """
+    own = (_FIND_TOOL, _CALL_TOOL, _READ_RESULT) if mode is ToolMode.DISCOVER else (_READ_RESULT,)
+    return (*own, _handoff_to(agents)) if agents else own
+
+
+def _handoff_to(agents: Mapping[str, str]) -> ToolSpec:
+    known = " ".join(f"{name}: {told or 'no description'}." for name, told in _in_one_line(agents))
+    return ToolSpec(
+        name=HANDOFF_TO,
+        title="Hand over to another agent",
+        description=(
+            "Hands a task over to another agent and gives its answer. The agent sees the message, and as many of the "
+            f"last messages as carry says. Agents: {known}"
+        ),
+        parameters={
+            "type": "object",
+            "properties": {
+                "agent": {"type": "string", "enum": list(agents), "description": "The agent's name."},
+                "message": {"type": "string", "minLength": 1, "description": "What the agent is to do."},
+                "carry": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": MOST_CARRIED,
+                    "description": "How many of the last messages the agent gets to see; 0 when left out.",
+                },
+            },
+            "required": ["agent", "message"],
+            "additionalProperties": False,
+        },
+        local=True,
+    )
+
+
+def _in_one_line(agents: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(name, " ".join(told.split()).rstrip(".")) for name, told in agents.items()]

@@ -20,6 +20,9 @@ from service.core.turn_state import TurnState
 LEAST_THINKING_BUDGET = 16
 # An empty answer is asked for again warmer and with another seed (T11).
 RETRY_TEMPERATURE = 0.7
+# What a template writes around each message, and around all of them, is far below this.
+_TEMPLATE_TOKENS = 64
+_AROUND = 2
 
 
 def build_request(
@@ -31,17 +34,20 @@ def build_request(
     context_tokens: int | None,
     *,
     counted: int = 0,
+    prompt_tokens: int | None = None,
 ) -> CompletionRequest:
     """Build the request of one step.
 
     `context_tokens` is the slot's size, None while it isn't known; `counted` says how many of the messages the
-    state's `used_tokens` hold.
+    state's `used_tokens` hold. `prompt_tokens` is what the server has counted of all of them, None where it need not.
     """
     thinks = baseline.thinking is Thinking.ON
     thinking_left = state.thinking_left
+    left = None
     if context_tokens is not None:
-        held = state.used_tokens + _estimated(messages[counted:], 0 if counted else baseline.tools.tokens)
-        thinking_left = min(thinking_left, max(0, context_tokens - held) // 2)
+        held = held_tokens(baseline, messages, state, counted) if prompt_tokens is None else prompt_tokens
+        left = max(1, context_tokens - held)
+        thinking_left = min(thinking_left, left // 2)
     budget = max(LEAST_THINKING_BUDGET, thinking_left) if thinks else None
     room = state.options.limits.max_tokens + (thinking_left if thinks else 0)
     request = CompletionRequest(
@@ -49,7 +55,7 @@ def build_request(
         tools=toolset.prompt_specs,
         tool_choice=ask.tool_choice,
         parallel_tool_calls=bool(baseline.template and baseline.template.parallel),
-        max_tokens=room if context_tokens is None else min(room, context_tokens),
+        max_tokens=room if left is None else min(room, left),
         model=baseline.model,
         sampling=baseline.sampling,
         thinking=baseline.thinking,
@@ -63,8 +69,19 @@ def build_request(
     return request
 
 
-def _estimated(messages: tuple[JsonObject, ...], tool_tokens: int) -> int:
-    return tool_tokens + sum(len(message["content"].encode()) for message in messages) // BYTES_PER_TOKEN
+def held_tokens(baseline: Baseline, messages: tuple[JsonObject, ...], state: TurnState, counted: int) -> int:
+    """Estimate the tokens of the next prompt: what the server has counted, and the text that came since."""
+    text = sum(len(message["content"].encode()) for message in messages[counted:])
+    return state.used_tokens + (0 if counted else baseline.tools.tokens) + text // BYTES_PER_TOKEN
+
+
+def most_tokens(baseline: Baseline, messages: tuple[JsonObject, ...], state: TurnState, counted: int) -> int:
+    """Give what the next prompt can have at most: a token is at least one byte of text."""
+    new = messages[counted:]
+    # Tokens of specs are an estimate until a prompt with them was counted, and a system prompt counts as text.
+    specs = 0 if counted else 4 * baseline.tools.tokens
+    text = sum(len(message["content"].encode()) for message in new)
+    return state.used_tokens + specs + text + _TEMPLATE_TOKENS * (len(new) + _AROUND)
 
 
 def slot_of(session: SessionId, slots: int) -> int:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 
-from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.ids import OwnerId, ReadingId, SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,14 @@ class KeyedAnswer:
     body: bytes
     session: SessionId
     turn: TurnId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedReading:
+    """The reading that the first request with a key made; `body` is the hash of that request."""
+
+    body: bytes
+    reading: ReadingId
 
 
 def body_hash(body: bytes) -> bytes:

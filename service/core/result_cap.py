@@ -49,17 +49,21 @@ class CappedText:
     cut: bool
 
 
-def capped(text: str, cap: int, *, call: int) -> CappedText:
-    """Keep head and tail of a text that is over its cap, and say between them how much is missing and where it is."""
+def capped(text: str, cap: int, *, call: int, whole_bytes: int = 0) -> CappedText:
+    """Keep head and tail of a text that is over its cap, and say between them how much is missing and where it is.
+
+    `whole_bytes` is the size of the whole text where this one is what an earlier cut left of it.
+    """
     size = len(text.encode())
     if size <= cap:
         return CappedText(text=text, cut=False)
+    size = max(size, whole_bytes)
     # The widest that the sentence can be, so that all of it fits in the end.
     room = max(0, cap - len(_left_out(size, size, call, len(text)).encode()))
     head = boundary_before(text, _characters_in(text, int(room * _HEAD_OF_ROOM)))
     tail_room = room - len(text[:head].encode())
     tail = boundary_behind(text, max(head, len(text) - _characters_at_end(text, tail_room)))
-    missing = len(text[head:tail].encode())
+    missing = size - len(text[:head].encode()) - len(text[tail:].encode())
     return CappedText(text=f"{text[:head]}{_left_out(missing, size, call, head)}{text[tail:]}", cut=True)
 
 

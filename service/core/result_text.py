@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.core.labels import DataClass, higher_class
 from service.core.records import Limit, ResultStatus, ToolResult
@@ -15,8 +15,11 @@ CANCELLED_TEXT = "The call was cancelled while it ran; it may have taken effect.
 INTERRUPTED_TEXT = "The service stopped while this call was in flight: it is unknown whether the call ran."
 """Of a call in flight that a restart found without a result (S4)."""
 
-APPROVAL_TEXT = "This tool asks for an approval, which can't be given here yet; the call was not carried out."
-"""Of a call that would have to wait for a person."""
+CANCELLED_APPROVAL_TEXT = "The call was cancelled before anyone had decided on it; it was not run."
+"""Of a call that waited for a person when its turn ended (T13)."""
+
+ASKED_AGAIN_TEXT = "the tool port asked for an approval although the call was approved"
+"""Of an approved call that the port won't run all the same (A1b)."""
 
 QUOTED_CHARACTERS = 200
 """How much of an earlier result a repeat is told (T7)."""
@@ -47,11 +50,18 @@ class CallOutcome:
     limit: Limit | None = None
     fence: str | None = None
 
+    def with_beginning(self, words: str) -> CallOutcome:
+        """Give the same end with words in front of its text."""
+        return replace(self, text=words + self.text)
+
 
 def outcome_of(answer: ToolAnswer, spec: ToolSpec) -> CallOutcome:
-    """Put the port's answer into words; a result has the stricter labels of spec and answer (X6)."""
+    """Put the port's answer into words; a result has the stricter labels of spec and answer (X6).
+
+    A port that asks for an approval was given it before this: it is asked once (A1b).
+    """
     if answer.status is AnswerStatus.PENDING_APPROVAL:
-        return approval_needed()
+        return CallOutcome(status=ResultStatus.FAILED, text=_said("The tool failed", ASKED_AGAIN_TEXT))
     text = answer.text + CUT_MARK if answer.cut else answer.text
     if answer.status is not AnswerStatus.RESULT:
         status, beginning = _ENDED_BADLY[answer.status]
@@ -63,11 +73,6 @@ def outcome_of(answer: ToolAnswer, spec: ToolSpec) -> CallOutcome:
         untrusted=spec.untrusted or bool(answer.untrusted),
         cut=answer.cut,
     )
-
-
-def approval_needed() -> CallOutcome:
-    """End a call that needs an approval, whether its spec or the port says so."""
-    return CallOutcome(status=ResultStatus.FAILED, text=APPROVAL_TEXT)
 
 
 def not_run(reason: str, *, limit: Limit | None = None) -> CallOutcome:
@@ -127,6 +132,22 @@ def nothing_to_read(call: int) -> CallOutcome:
 def cancelled() -> CallOutcome:
     """End a call that was in flight when its turn was cancelled (T13)."""
     return CallOutcome(status=ResultStatus.CANCELLED, text=CANCELLED_TEXT)
+
+
+def cancelled_approval() -> CallOutcome:
+    """End a call that waited for a person when its turn ended (T13)."""
+    return CallOutcome(status=ResultStatus.CANCELLED, text=CANCELLED_APPROVAL_TEXT)
+
+
+def handed_over(agent: str) -> CallOutcome:
+    """End a call beside one by which another agent took over (G2)."""
+    return not_run(f"this step was handed over to {agent}")
+
+
+def too_deep(most: int) -> CallOutcome:
+    """End a handoff from a session that is handed over to too deeply itself (G2)."""
+    text = f"The handoff was not made: agents hand over to one another at most {most} times in a row."
+    return CallOutcome(status=ResultStatus.FAILED, text=text)
 
 
 def stopped(reason: str) -> CallOutcome:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from service.core.ids import TurnId
+from service.core.records import ChildLink, PendingCall
 from service.core.usage import UsageTotals
 
 
@@ -19,10 +20,16 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStatus:
-    """A session's state, its turn in progress, its queue, its sums; `used_tokens` fills the context (P7)."""
+    """A session's state, its turn in progress, its queue, its sums; `used_tokens` fills the context (P7).
+
+    `pending` are the calls of its turn that wait for people; `child` is the session and turn that one of its calls was
+    handed over to, while that one is open.
+    """
 
     state: SessionState = SessionState.IDLE
     running: TurnId | None = None
     queued: tuple[TurnId, ...] = ()
     usage: UsageTotals = UsageTotals()
     used_tokens: int = 0
+    pending: tuple[PendingCall, ...] = ()
+    child: ChildLink | None = None

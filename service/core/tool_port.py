@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from service.core.ids import SessionId, TurnId
@@ -40,6 +41,16 @@ class LeftOutTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallApproval:
+    """By whom, why and when a call was approved, as the port is told; `digest` is that of the call (A1b)."""
+
+    by: str
+    reason: str | None
+    digest: str
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
     """One call as the port gets it; `timeout_ms` bounds the whole exchange (X1)."""
 
@@ -50,6 +61,7 @@ class ToolRequest:
     arguments: JsonObject
     timeout_ms: int
     idempotency_key: str
+    approval: CallApproval | None = None
 
 
 class AnswerStatus(StrEnum):

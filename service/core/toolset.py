@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from service.core.action import CALL_TOOL, Action, action_of
+from service.core.approvals import reason_to_ask
 from service.core.baseline import ToolMode
 from service.core.json_types import JsonObject
 from service.core.local_tools import FOUND_TOOLS
@@ -29,11 +30,18 @@ class CheckedCall:
 
 
 class Toolset:
-    """The tools of one session, in the order in which the prompt shows them; empty for a session without."""
+    """The tools of one session, in the order in which the prompt shows them; empty for a session without.
 
-    def __init__(self, specs: Iterable[ToolSpec] = (), *, mode: ToolMode = ToolMode.DIRECT) -> None:
+    `guarded` says that tools which act outside, or give more than public data, need an approval once the session
+    holds untrusted text (A7).
+    """
+
+    def __init__(
+        self, specs: Iterable[ToolSpec] = (), *, mode: ToolMode = ToolMode.DIRECT, guarded: bool = True
+    ) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._mode = mode
+        self._guarded = guarded
 
     def __len__(self) -> int:
         return len(self._specs)
@@ -54,6 +62,10 @@ class Toolset:
             text = "call_tool was not run: it can't call itself. Name the tool that is to be run."
             return CallOutcome(status=ResultStatus.BAD_ARGUMENTS, text=text)
         return CheckedCall(action=action, spec=self._specs[action.name], arguments=checked)
+
+    def reason_to_ask(self, spec: ToolSpec, *, untrusted: bool) -> str | None:
+        """Say why a call of this tool needs approval; None when it needs none (A1, A7)."""
+        return reason_to_ask(spec, untrusted=untrusted and self._guarded)
 
     def found(self, query: str) -> CallOutcome:
         """Answer `find_tool`: the specs of the tools that fit best, as the model would see them (X4)."""

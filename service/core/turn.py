@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from service.core.batch import PlannedCall, plan_batch
+from service.core.batch import ApprovalNeeded, PlannedCall, plan_batch
 from service.core.errors import ErrorKind
 from service.core.records import Limit, OnToolLimit, Record, ToolChoice, TurnFinished
 from service.core.toolset import Toolset
@@ -48,7 +48,21 @@ class Finish:
     record: TurnFinished
 
 
-Effect = AskModel | RunBatch | Finish
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestApproval:
+    """Ask people about these calls; nothing of their batch runs before that (A1)."""
+
+    calls: tuple[ApprovalNeeded, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitDecision:
+    """Wait until every call has been decided on, or until the first of them expires; None when none does (A6)."""
+
+    until: datetime | None
+
+
+Effect = AskModel | RunBatch | RequestApproval | AwaitDecision | Finish
 
 
 def next_effect(state: TurnState, toolset: Toolset) -> Effect | None:
@@ -64,7 +78,11 @@ def next_effect(state: TurnState, toolset: Toolset) -> Effect | None:
                 after_thought_only=state.failed_while_thinking,
             )
         case Phase.CALLING:
-            return RunBatch(calls=plan_batch(state, toolset))
+            planned = plan_batch(state, toolset)
+            asked = tuple(call.disposition for call in planned if isinstance(call.disposition, ApprovalNeeded))
+            return RequestApproval(calls=asked) if asked else RunBatch(calls=planned)
+        case Phase.AWAITING_APPROVAL:
+            return AwaitDecision(until=_earliest_end(state))
         case Phase.ENDING:  # pragma: no branch - no kind is left
             return Finish(record=finished(state, limit=_limit(state, toolset)))
 
@@ -101,12 +119,23 @@ def concluding(state: TurnState, toolset: Toolset) -> bool:
 def time_left_s(state: TurnState, now: datetime) -> float | None:
     """Give the seconds that the open turn may still take; None when nothing bounds it (T12).
 
-    They count from its `user`, also over a restart.
+    They count from its `user`, also over a restart, less the time in which people were waited for.
     """
     allowed = state.options.limits.turn_time_s
     if state.started_at is None or allowed == 0:
         return None
-    return allowed - (now - state.started_at).total_seconds()
+    return allowed + waited_s(state, now) - (now - state.started_at).total_seconds()
+
+
+def waited_s(state: TurnState, now: datetime) -> float:
+    """Give the seconds for which the open turn has waited for people, the wait that goes on among them."""
+    waits_s = 0.0 if state.paused_at is None else (now - state.paused_at).total_seconds()
+    return state.paused_s + waits_s
+
+
+def _earliest_end(state: TurnState) -> datetime | None:
+    ends = [call.asked.expires_at for call in state.pending_calls if call.asked is not None]
+    return min((end for end in ends if end is not None), default=None)
 
 
 def _limit(state: TurnState, toolset: Toolset) -> Limit | None:

@@ -1,29 +1,33 @@
-"""How records change a turn's state: the table of states and inputs, and the fold over it.
+"""How records change a turn's state: the fold over the table of states and inputs.
 
-The table is data. Code runs it, tests walk every cell of it, the illegal ones too.
+Above: `turn`, which says what happens next. Below: `turn_table`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from enum import StrEnum
+from typing import Any
 
 from service.core.errors import IllegalTransition
 from service.core.ids import TurnId
 from service.core.labels import higher_class
 from service.core.past_calls import denied_again, with_batch
 from service.core.records import (
+    ApprovalDecided,
+    ApprovalRequested,
     Assistant,
     Attempt,
-    CacheLoss,
     Entry,
-    OnToolLimit,
+    HandoffReturned,
+    HandoffStarted,
+    PendingCall,
     Record,
     Resumed,
     SessionCreated,
     SessionTotals,
     StepUsage,
+    Summary,
     ToolCallStarted,
     ToolResult,
     TurnFinished,
@@ -31,55 +35,8 @@ from service.core.records import (
     User,
 )
 from service.core.turn_state import CallState, Phase, QueuedTurn, TurnState
+from service.core.turn_table import OF_THE_QUEUE, TRANSITIONS, Input, classify
 from service.core.usage import UsageTotals
-
-
-class Input(StrEnum):
-    """What a record means to the machine."""
-
-    CREATED = "created"
-    QUEUED = "queued"
-    QUEUED_ENDED = "queued_ended"
-    USER = "user"
-    ANSWER = "answer"
-    CALLS = "calls"
-    USAGE = "usage"
-    CACHE_LOSS = "cache_loss"
-    ATTEMPT = "attempt"
-    CALL_STARTED = "call_started"
-    RESULT = "result"
-    LAST_RESULT = "last_result"
-    LAST_RESULT_OVER_LIMIT = "last_result_over_limit"
-    RESUMED = "resumed"
-    FINISHED = "finished"
-
-
-TRANSITIONS: dict[tuple[Phase, Input], Phase] = {
-    # Whatever runs, a message may be put behind it, and taken out of the queue again.
-    **{(phase, given): phase for phase in Phase for given in (Input.QUEUED, Input.QUEUED_ENDED)},
-    (Phase.IDLE, Input.CREATED): Phase.IDLE,
-    (Phase.IDLE, Input.USER): Phase.ASKING,
-    # A fold may begin at the end of the turn before.
-    (Phase.IDLE, Input.FINISHED): Phase.IDLE,
-    (Phase.ASKING, Input.ANSWER): Phase.ENDING,
-    (Phase.ASKING, Input.CALLS): Phase.CALLING,
-    (Phase.ASKING, Input.USAGE): Phase.ASKING,
-    (Phase.ASKING, Input.ATTEMPT): Phase.ASKING,
-    (Phase.ASKING, Input.RESUMED): Phase.ASKING,
-    (Phase.ASKING, Input.FINISHED): Phase.IDLE,
-    (Phase.CALLING, Input.USAGE): Phase.CALLING,
-    (Phase.CALLING, Input.CACHE_LOSS): Phase.CALLING,
-    (Phase.CALLING, Input.CALL_STARTED): Phase.CALLING,
-    (Phase.CALLING, Input.RESULT): Phase.CALLING,
-    (Phase.CALLING, Input.LAST_RESULT): Phase.ASKING,
-    (Phase.CALLING, Input.LAST_RESULT_OVER_LIMIT): Phase.ENDING,
-    (Phase.CALLING, Input.RESUMED): Phase.CALLING,
-    (Phase.ENDING, Input.USAGE): Phase.ENDING,
-    (Phase.ENDING, Input.CACHE_LOSS): Phase.ENDING,
-    (Phase.ENDING, Input.RESUMED): Phase.ENDING,
-    (Phase.ENDING, Input.FINISHED): Phase.IDLE,
-}
-"""Every legal cell; what isn't here is a defect and raises."""
 
 
 def fold(entries: Iterable[Entry], *, used_tokens: int = 0) -> TurnState:
@@ -100,10 +57,12 @@ def apply(state: TurnState, entry: Entry) -> TurnState:
         IllegalTransition: the table has no such cell, or the record belongs to another turn or to no open call.
     """
     given = classify(state, entry.record, entry.turn)
-    if state.turn is not None and entry.turn != state.turn and given not in _OF_THE_QUEUE:
+    if state.turn is not None and entry.turn != state.turn and given not in OF_THE_QUEUE:
         raise IllegalTransition(f"a record of {entry.turn} at seq {entry.seq} while {state.turn} is open")
     after = advance(state, entry.record, entry.turn)
-    return replace(after, turn=entry.turn, started_at=entry.time) if given is Input.USER else after
+    if given is Input.USER:
+        return replace(after, turn=entry.turn, started_at=entry.time)
+    return _timed(state, after, entry)
 
 
 def advance(state: TurnState, record: Record, turn: TurnId | None = None) -> TurnState:
@@ -117,79 +76,15 @@ def advance(state: TurnState, record: Record, turn: TurnId | None = None) -> Tur
         phase = TRANSITIONS[state.phase, given]
     except KeyError:
         raise IllegalTransition(f"{given} while {state.phase}") from None
-    if given in _OF_THE_QUEUE:
+    if given in OF_THE_QUEUE:
         return _queue_changed(state, record, turn)
-    return replace(_taken(state, record, turn), phase=phase)
+    after = replace(_taken(state, record), phase=phase)
+    return replace(after, queued=_without(after, turn)) if given is Input.USER else after
 
 
-def classify(state: TurnState, record: Record, turn: TurnId | None = None) -> Input:
-    """Say what a record means in this state; `turn` is the one that it belongs to, None for the one that is open.
-
-    Raises:
-        IllegalTransition: a result or a start of a call that is not open.
-    """
-    match record:
-        case Assistant(tool_calls=calls):
-            return Input.CALLS if calls else Input.ANSWER
-        case ToolCallStarted(call=call):
-            return _of_open_call(state, call, Input.CALL_STARTED)
-        case ToolResult(call=call):
-            return _of_open_call(state, call, _result_input(state, record))
-        case TurnFinished():
-            return Input.QUEUED_ENDED if turn in state.waiting_turns else Input.FINISHED
-        case _:
-            return _ALWAYS[type(record)]
-
-
-_ALWAYS: dict[type[Record], Input] = {
-    SessionCreated: Input.CREATED,
-    TurnQueued: Input.QUEUED,
-    User: Input.USER,
-    StepUsage: Input.USAGE,
-    CacheLoss: Input.CACHE_LOSS,
-    Attempt: Input.ATTEMPT,
-    Resumed: Input.RESUMED,
-}
-"""Records that mean the same in every state."""
-
-_OF_THE_QUEUE = frozenset({Input.QUEUED, Input.QUEUED_ENDED})
-
-
-def _of_open_call(state: TurnState, call: int, given: Input) -> Input:
-    if state.phase is Phase.CALLING and call not in {open_call.call.call for open_call in state.open_calls}:
-        raise IllegalTransition(f"{given} of call {call}, which is not open")
-    return given
-
-
-def _result_input(state: TurnState, result: ToolResult) -> Input:
-    if len(state.open_calls) > 1:
-        return Input.RESULT
-    # A turn that concludes is asked for one more answer, without calls.
-    over = result.limit is not None and state.options.on_tool_limit is OnToolLimit.STOP
-    return Input.LAST_RESULT_OVER_LIMIT if over else Input.LAST_RESULT
-
-
-def _taken(state: TurnState, record: Record, turn: TurnId | None) -> TurnState:
-    # Any record of the turn but `resumed` is progress: the count of restarts in vain begins anew (S4).
-    match record:
-        case User(options=options):
-            return replace(_between_turns(state), options=options, queued=_without(state, turn))
-        case Assistant():
-            return _spoken(state, record)
-        case StepUsage():
-            return _counted(state, record)
-        case Attempt():
-            return replace(state, failures=(*state.failures, record.kind), resumed=0)
-        case ToolCallStarted(call=call):
-            return replace(state, batch=_with(state, call, started=True), resumed=0)
-        case ToolResult():
-            return _settled(state, record)
-        case Resumed(attempt=attempt):
-            return replace(state, resumed=attempt)
-        case TurnFinished(totals=totals):
-            return replace(_between_turns(state), totals=totals)
-        case _:
-            return state
+def _taken(state: TurnState, record: Record) -> TurnState:
+    change = _CHANGES.get(type(record))
+    return state if change is None else change(state, record)
 
 
 def _queue_changed(state: TurnState, record: Record, turn: TurnId | None) -> TurnState:
@@ -209,6 +104,8 @@ def _between_turns(state: TurnState) -> TurnState:
         totals=state.totals,
         used_tokens=state.used_tokens,
         first_prompt_tokens=state.first_prompt_tokens,
+        compacted_from=state.compacted_from,
+        depth=state.depth,
         queued=state.queued,
     )
 
@@ -223,6 +120,7 @@ def _spoken(state: TurnState, record: Assistant) -> TurnState:
         failed_while_thinking=False,
         batches=state.batches + (1 if calls else 0),
         batch=calls,
+        untrusted_before=state.totals.untrusted_seen,
         answer=record,
         totals=_add(totals, UsageTotals(tool_calls=len(calls))),
         usage=state.usage + UsageTotals(tool_calls=len(calls)),
@@ -238,10 +136,10 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
         reasoning_tokens=record.reasoning_tokens,
         completions=1,
     )
+    if record.summary:
+        return replace(_spent(state, usage), fruitless_summaries=state.fruitless_summaries + 1)
     counted = replace(
-        state,
-        usage=state.usage + usage,
-        totals=_add(state.totals, usage),
+        _spent(state, usage),
         failed_while_thinking=record.discarded and record.reasoning_tokens > 0,
         resumed=0,
     )
@@ -253,6 +151,21 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
         counted,
         used_tokens=record.prompt_tokens + record.completion_tokens,
         first_prompt_tokens=record.prompt_tokens if record.step == 1 else state.first_prompt_tokens,
+        compacted_from=0,
+    )
+
+
+def _spent(state: TurnState, usage: UsageTotals) -> TurnState:
+    return replace(state, usage=state.usage + usage, totals=_add(state.totals, usage), resumed=0)
+
+
+def _compacted(state: TurnState, record: Summary) -> TurnState:
+    return replace(
+        _spent(state, record.usage),
+        used_tokens=record.tokens_after,
+        # What the cache holds is the prompt of the last completion, however often it was compacted since (P5).
+        compacted_from=state.compacted_from or state.used_tokens,
+        summaries=state.summaries + 1,
     )
 
 
@@ -262,8 +175,10 @@ def _settled(state: TurnState, record: ToolResult) -> TurnState:
         data_class=higher_class(state.totals.data_class, record.data_class),
         untrusted_seen=state.totals.untrusted_seen or record.untrusted,
     )
-    batch = _with(state, record.call, result=record)
-    settled = replace(state, batch=batch, totals=totals, stopped_by=record.limit or state.stopped_by, resumed=0)
+    settled = replace(
+        _changed(state, record.call, result=record), totals=totals, stopped_by=record.limit or state.stopped_by
+    )
+    batch = settled.batch
     results = [(call.call, call.result) for call in batch if call.result is not None]
     if len(results) < len(batch):
         return settled
@@ -274,16 +189,72 @@ def _settled(state: TurnState, record: ToolResult) -> TurnState:
     )
 
 
-def _with(
-    state: TurnState, number: int, *, started: bool = False, result: ToolResult | None = None
-) -> tuple[CallState, ...]:
-    return tuple(
-        replace(call, started=call.started or started, result=result or call.result)
-        if call.call.call == number
-        else call
-        for call in state.batch
-    )
+def _begun(state: TurnState, record: SessionCreated) -> TurnState:
+    totals = replace(state.totals, data_class=record.data_class, untrusted_seen=record.untrusted)
+    return replace(state, totals=totals, depth=record.depth)
+
+
+def _asked(state: TurnState, asked: PendingCall) -> TurnState:
+    by_port = any(call.call.call == asked.call and call.started for call in state.batch)
+    # It is in flight no longer: the port, if it was asked, did nothing (A1b).
+    return _changed(state, asked.call, started=False, asked=asked, asked_by_port=by_port)
+
+
+def _changed(state: TurnState, number: int, **changes: Any) -> TurnState:
+    batch = tuple(replace(call, **changes) if call.call.call == number else call for call in state.batch)
+    return replace(state, batch=batch, resumed=0)
+
+
+def _timed(before: TurnState, after: TurnState, entry: Entry) -> TurnState:
+    """Take what only the time of a record tells: when a wait for people began, how long it was, when it was decided."""
+    if isinstance(entry.record, ApprovalDecided):
+        after = _changed(after, entry.record.call, decided_at=entry.time)
+    waited, waits = before.phase is Phase.AWAITING_APPROVAL, after.phase is Phase.AWAITING_APPROVAL
+    if waits and not waited:
+        return replace(after, paused_at=entry.time)
+    if waited and not waits and before.paused_at is not None:
+        paused_s = after.paused_s + (entry.time - before.paused_at).total_seconds()
+        return replace(after, paused_at=None, paused_s=paused_s)
+    return after
 
 
 def _add(totals: SessionTotals, usage: UsageTotals) -> SessionTotals:
     return replace(totals, usage=totals.usage + usage)
+
+
+def _failed(state: TurnState, record: Attempt) -> TurnState:
+    return replace(state, failures=(*state.failures, record.kind), resumed=0)
+
+
+def _requested(state: TurnState, record: ApprovalRequested) -> TurnState:
+    for asked in record.calls:
+        state = _asked(state, asked)
+    return state
+
+
+def _taken_up(state: TurnState, record: User) -> TurnState:
+    return replace(_between_turns(state), options=record.options)
+
+
+def _ended(state: TurnState, record: TurnFinished) -> TurnState:
+    return replace(_between_turns(state), totals=record.totals)
+
+
+# Any record of the turn but `resumed` is progress: the count of restarts in vain begins anew (S4).
+_CHANGES: dict[type[Record], Callable[[TurnState, Any], TurnState]] = {
+    SessionCreated: _begun,
+    User: _taken_up,
+    Assistant: _spoken,
+    StepUsage: _counted,
+    Attempt: _failed,
+    ToolCallStarted: lambda state, record: _changed(state, record.call, started=True),
+    ApprovalRequested: _requested,
+    ApprovalDecided: lambda state, record: _changed(state, record.call, decision=record),
+    HandoffStarted: lambda state, record: _changed(state, record.call, started=True, child=record.child),
+    HandoffReturned: lambda state, record: replace(state, paused_s=state.paused_s + record.waited_s, resumed=0),
+    Summary: _compacted,
+    ToolResult: _settled,
+    Resumed: lambda state, record: replace(state, resumed=record.attempt),
+    TurnFinished: _ended,
+}
+"""What each kind of record changes; the others change nothing."""

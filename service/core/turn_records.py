@@ -12,16 +12,16 @@ from service.core.records import (
     Assistant,
     Attempt,
     CutCall,
+    HandoffReturned,
     Limit,
     Outcome,
     Record,
     StepUsage,
     ToolChoice,
-    ToolResult,
     TurnError,
     TurnFinished,
 )
-from service.core.result_text import CallOutcome, cancelled, not_run, stopped
+from service.core.result_text import CallOutcome, cancelled, cancelled_approval, not_run, stopped
 from service.core.turn_fold import advance
 from service.core.turn_state import TurnState
 from service.core.usage import UsageTotals
@@ -141,15 +141,19 @@ def of_time_up(state: TurnState, partial: PartialAnswer) -> tuple[Record, ...]:
 
 def _closed(
     state: TurnState, *, started: CallOutcome | None = None, waiting: CallOutcome | None = None
-) -> tuple[ToolResult, ...]:
-    # A call that was never sent can't have taken effect.
+) -> tuple[Record, ...]:
     started = started or cancelled()
     waiting = waiting or not_run("the turn ended before it was sent")
     cap = state.options.limits.tool_result_cap
-    return tuple(
-        close_call(open_call.call, started if open_call.started else waiting, cap=cap).result
-        for open_call in state.open_calls
-    )
+    records: list[Record] = []
+    for call in state.open_calls:
+        if call.child is not None:
+            returned = HandoffReturned(call=call.call.call, child=call.child, outcome=Outcome.CANCELLED, content=None)
+            records.append(returned)
+        # A call that was never sent can't have taken effect.
+        outcome = started if call.started else cancelled_approval() if call.is_pending else waiting
+        records.append(close_call(call.call, outcome, cap=cap).result)
+    return tuple(records)
 
 
 def of_queued_end(state: TurnState, outcome: Outcome, error: TurnError | None = None) -> TurnFinished:

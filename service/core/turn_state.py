@@ -9,7 +9,17 @@ from enum import StrEnum
 from service.core.errors import ErrorKind
 from service.core.ids import TurnId
 from service.core.past_calls import PastCall, PastCalls
-from service.core.records import Assistant, Limit, SessionTotals, ToolCall, ToolResult, TurnOptions
+from service.core.records import (
+    ApprovalDecided,
+    Assistant,
+    ChildLink,
+    Limit,
+    PendingCall,
+    SessionTotals,
+    ToolCall,
+    ToolResult,
+    TurnOptions,
+)
 from service.core.usage import UsageTotals
 
 
@@ -22,17 +32,33 @@ class Phase(StrEnum):
     """A sending point: the model is asked."""
     CALLING = "calling"
     """A batch is open: some of its calls have no result yet."""
+    AWAITING_APPROVAL = "awaiting_approval"
+    """A batch is open, and some of its calls wait for a person (A1)."""
     ENDING = "ending"
     """The outcome is known: `turn_finished` is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallState:
-    """One call of the open batch; its last record says where it is."""
+    """One call of the open batch; its last record says where it is.
+
+    `started` says that it is in flight: at the port, or with the agent of `child`. `asked` is what a person was asked
+    about it, `asked_by_port` that the port wanted that; `decision` is what was decided, at `decided_at`.
+    """
 
     call: ToolCall
     started: bool = False
+    asked: PendingCall | None = None
+    asked_by_port: bool = False
+    decision: ApprovalDecided | None = None
+    decided_at: datetime | None = None
+    child: ChildLink | None = None
     result: ToolResult | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it waits for a person."""
+        return self.asked is not None and self.decision is None and self.result is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +77,11 @@ class TurnState:
     `step` counts completions that were kept; `failures` are the failed ones of the step that comes next.
     `past_calls` are the whole batches of the turn, and `denied_steps` those that asked again for what was denied;
     `stopped_by` is the limit that kept a batch from running. `used_tokens` is prompt + completion of the last
-    completion that is in the prompt, `first_prompt_tokens` the prompt of the first such one in its turn (P5).
+    completion that is in the prompt, `first_prompt_tokens` the prompt of the first such one in its turn (P5); behind
+    a summary `used_tokens` is the size of the new prompt, and `compacted_from` what it was before.
+    `fruitless_summaries` and `summaries` are those of the turn (C1). `untrusted_before` says that the session held
+    untrusted text when the open batch was asked for (A7). `paused_s` is how long the turn waited for people, without
+    the wait that began at `paused_at` and goes on (T12). `depth` counts the handoffs above this session (G2).
     """
 
     phase: Phase = Phase.IDLE
@@ -70,6 +100,13 @@ class TurnState:
     usage: UsageTotals = UsageTotals()
     used_tokens: int = 0
     first_prompt_tokens: int = 0
+    compacted_from: int = 0
+    summaries: int = 0
+    fruitless_summaries: int = 0
+    untrusted_before: bool = False
+    paused_s: float = 0.0
+    paused_at: datetime | None = None
+    depth: int = 0
     resumed: int = 0
     totals: SessionTotals = SessionTotals()
     queued: tuple[QueuedTurn, ...] = ()
@@ -83,6 +120,16 @@ class TurnState:
     def open_calls(self) -> tuple[CallState, ...]:
         """The calls of the batch that have no result."""
         return tuple(call for call in self.batch if call.result is None)
+
+    @property
+    def pending_calls(self) -> tuple[CallState, ...]:
+        """The calls of the batch that wait for a person."""
+        return tuple(call for call in self.batch if call.is_pending)
+
+    @property
+    def child(self) -> ChildLink | None:
+        """The session and turn that an open call was handed over to (G2)."""
+        return next((call.child for call in self.open_calls if call.child is not None), None)
 
     @property
     def failed_by(self) -> ErrorKind | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from service.core.records import Entry, TurnFinished
+from service.core.records import Entry, PendingCall, TurnFinished
 from service.core.session_status import SessionState, SessionStatus
 from service.core.turn_fold import apply
 from service.core.turn_state import Phase, TurnState
@@ -23,7 +23,7 @@ def turn_view(entries: Sequence[Entry]) -> TurnView:
     view = TurnView(
         id=first.turn,
         session=first.session,
-        state=ShownState.QUEUED if state.queued else ShownState.RUNNING,
+        state=_shown_state(state),
         created_at=first.time,
         finished_at=None,
         outcome=None,
@@ -33,11 +33,22 @@ def turn_view(entries: Sequence[Entry]) -> TurnView:
         content=None,
         steps=state.step,
         usage=state.usage,
-        pending=(),
+        pending=_pending(state),
+        child=state.child,
         first_seq=first.seq,
         last_seq=last.seq,
     )
     return _ended(view, last) if isinstance(last.record, TurnFinished) else view
+
+
+def _shown_state(state: TurnState) -> ShownState:
+    if state.queued:
+        return ShownState.QUEUED
+    return ShownState.AWAITING_APPROVAL if state.phase is Phase.AWAITING_APPROVAL else ShownState.RUNNING
+
+
+def _pending(state: TurnState) -> tuple[PendingCall, ...]:
+    return tuple(call.asked for call in state.pending_calls if call.asked is not None)
 
 
 def _ended(view: TurnView, last: Entry) -> TurnView:
@@ -69,11 +80,19 @@ def turn_views(entries: Iterable[Entry]) -> tuple[TurnView, ...]:
 def session_status(state: TurnState) -> SessionStatus:
     """Say what a session's row shows of its turn state."""
     running = state.phase is not Phase.IDLE
-    # A queue without a turn before it is between two turns, and a start goes on with it (S4).
     return SessionStatus(
-        state=SessionState.RUNNING if running or state.queued else SessionState.IDLE,
+        state=_session_state(state),
         running=state.turn if running else None,
         queued=state.waiting_turns,
         usage=state.totals.usage,
         used_tokens=state.used_tokens,
+        pending=_pending(state),
+        child=state.child,
     )
+
+
+def _session_state(state: TurnState) -> SessionState:
+    if state.phase is Phase.AWAITING_APPROVAL:
+        return SessionState.AWAITING_APPROVAL
+    # A queue without a turn before it is between two turns, and a start goes on with it (S4).
+    return SessionState.RUNNING if state.phase is not Phase.IDLE or state.queued else SessionState.IDLE

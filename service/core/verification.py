@@ -1,21 +1,24 @@
-"""Whether a session's log is what was appended: records in, the first fault out (S3).
+"""Whether a log is what was appended: records in, the first fault out (S3).
 
-It sees one record at a time, so a log of any length takes the memory of its longest record. A check of what some
-records say to each other (readings, signatures) has its place beside `_fault_of_text`.
+It sees one record at a time, so a log of any length takes the memory of its longest record, and some bytes for each
+call of a turn that people were asked about. `verify_chain` is what holds for every log; sessions and readings add what
+their records must say.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import cast
 
+from service.core.approval_trail import NO_SIGNATURES_WANTED, ApprovalTrail, SignaturesWanted
 from service.core.chain import EMPTY, Head, link
-from service.core.ids import SessionId
+from service.core.ids import ReadingId, SessionId
 from service.core.json_types import JsonObject, JsonValue
+from service.core.kept_documents import DocumentText, documents_fault
 from service.core.kept_heads import NOTHING_KEPT, KeptHeads
 from service.core.visible import visible
 from service.core.whole_text import whole_text_fault
@@ -30,7 +33,11 @@ class FaultKind(StrEnum):
     BODY = "body"
     FULL_TEXT = "full_text"
     SPECS = "specs"
+    DOCUMENT = "document"
     HEAD = "head"
+    APPROVAL = "approval"
+    SIGNATURE = "signature"
+    READING = "reading"
     KEPT_HEAD = "kept_head"
     DAMAGE = "damage"
 
@@ -65,6 +72,26 @@ class Verdict:
     fault: Fault | None
 
 
+BodyCheck = Callable[[KeptRecord, JsonObject], Fault | None]
+"""Looks at a body that is the one that was appended, and at its members; it sees the records in order."""
+
+
+def _nothing_more(_record: KeptRecord, _members: JsonObject) -> None:
+    """Accept what a chain with its documents says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRules:
+    """What must hold for the records of one log, beyond their places and hashes.
+
+    `noun` is what has the log, for messages; `envelope` gives the members by which a body names its place.
+    """
+
+    noun: str
+    envelope: Callable[[KeptRecord], Mapping[str, str | int | None]]
+    fault_of: BodyCheck
+
+
 def verify_log(
     session: SessionId,
     head: Head,
@@ -72,26 +99,67 @@ def verify_log(
     *,
     specs: Callable[[str], bytes | None],
     kept: KeptHeads = NOTHING_KEPT,
+    signatures: SignaturesWanted = NO_SIGNATURES_WANTED,
 ) -> Verdict:
-    """Check a log from its first record on, and stop at its first fault.
+    """Check a session's log from its first record on, and stop at its first fault.
 
     `head` is what the session's row says; `records` come by `seq`; `specs` reads a spec list by its hash; `kept`
-    are heads of this session that were kept elsewhere.
+    are heads of this session that were kept elsewhere; `signatures` are those that decisions must have (A5).
     """
+    bodies = _SessionBodies(specs=specs, signatures=signatures, approvals=ApprovalTrail(session))
+
+    def envelope(record: KeptRecord) -> Mapping[str, str | int | None]:
+        return {"session": session, "seq": record.seq, "turn": record.turn, "type": record.type}
+
+    rules = LogRules(noun="session", envelope=envelope, fault_of=bodies.fault_of)
+    return verify_chain(rules, head, records, kept=kept)
+
+
+def verify_reading_log(
+    reading: ReadingId,
+    head: Head,
+    records: Iterable[KeptRecord],
+    *,
+    text: DocumentText,
+    bodies: BodyCheck = _nothing_more,
+    kept: KeptHeads = NOTHING_KEPT,
+) -> Verdict:
+    """Check a reading's log from its first record on, and the texts that it names; stop at the first fault.
+
+    `head` is what the reading's row says; `records` come by `seq`; `text` reads what it read; `bodies` looks at what
+    the records say to each other; `kept` are heads of this reading that were kept elsewhere.
+    """
+
+    def fault_of(record: KeptRecord, members: JsonObject) -> Fault | None:
+        wrong = documents_fault(members, text) if record.type == "reading_created" else None
+        if wrong is not None:
+            return Fault(seq=record.seq, kind=FaultKind.DOCUMENT, what=wrong)
+        return bodies(record, members)
+
+    def envelope(record: KeptRecord) -> Mapping[str, str | int | None]:
+        return {"reading": reading, "seq": record.seq, "type": record.type}
+
+    return verify_chain(LogRules(noun="reading", envelope=envelope, fault_of=fault_of), head, records, kept=kept)
+
+
+def verify_chain(
+    rules: LogRules, head: Head, records: Iterable[KeptRecord], *, kept: KeptHeads = NOTHING_KEPT
+) -> Verdict:
+    """Check the places, bodies, hashes and head of a log, and its rules beside them; stop at the first fault."""
     end, last_pos = EMPTY, 0
     for record in records:
         fault = (
             _fault_of_place(record, end.seq, last_pos)
-            or _fault_of_body(session, record, end.hash, specs)
+            or _fault_of_body(record, end.hash, rules)
             or _fault_against_kept(record, kept)
         )
         if fault is not None:
             return Verdict(head=end, fault=fault)
         end, last_pos = Head(seq=record.seq, hash=record.hash), record.pos
         if record.seq == head.seq and record.hash != head.hash:
-            what = "the session's head has another hash than the record it names"
+            what = f"the {rules.noun}'s head has another hash than the record it names"
             return Verdict(head=end, fault=Fault(seq=head.seq, kind=FaultKind.HEAD, what=what))
-    return Verdict(head=end, fault=_fault_of_end(end, head, kept))
+    return Verdict(head=end, fault=_fault_of_end(end, head, kept, rules.noun))
 
 
 def _fault_of_place(record: KeptRecord, last_seq: int, last_pos: int) -> Fault | None:
@@ -107,12 +175,10 @@ def _fault_of_place(record: KeptRecord, last_seq: int, last_pos: int) -> Fault |
     return None
 
 
-def _fault_of_body(
-    session: SessionId, record: KeptRecord, previous: bytes, specs: Callable[[str], bytes | None]
-) -> Fault | None:
+def _fault_of_body(record: KeptRecord, previous: bytes, rules: LogRules) -> Fault | None:
     members = _members_of(record.body)
     # First what the body says of its place: that a whole record stands elsewhere tells more than that its hash is off.
-    wrong = None if members is None else _wrong_envelope(session, record, members)
+    wrong = None if members is None else _wrong_envelope(rules.envelope(record), members)
     if wrong is not None:
         return Fault(seq=record.seq, kind=FaultKind.ENVELOPE, what=wrong)
     if link(previous, record.body) != record.hash:
@@ -120,7 +186,30 @@ def _fault_of_body(
         return Fault(seq=record.seq, kind=FaultKind.BODY, what=what)
     if members is None:
         return Fault(seq=record.seq, kind=FaultKind.ENVELOPE, what="its body is no JSON object")
-    return _fault_of_text(record, members) or _fault_of_specs(record, members, specs)
+    return rules.fault_of(record, members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SessionBodies:
+    """Looks at the bodies of one session's log, in order: `approvals` remembers what earlier ones said."""
+
+    specs: Callable[[str], bytes | None]
+    signatures: SignaturesWanted
+    approvals: ApprovalTrail
+
+    def fault_of(self, record: KeptRecord, members: JsonObject) -> Fault | None:
+        return (
+            _fault_of_text(record, members)
+            or _fault_of_specs(record, members, self.specs)
+            or self._fault_of_approvals(record, members)
+        )
+
+    def _fault_of_approvals(self, record: KeptRecord, members: JsonObject) -> Fault | None:
+        wrong = self.approvals.fault_of(record.type, record.turn, members)
+        if wrong is not None:
+            return Fault(seq=record.seq, kind=FaultKind.APPROVAL, what=wrong)
+        wrong = self.signatures.fault_of(record.type, members)
+        return None if wrong is None else Fault(seq=record.seq, kind=FaultKind.SIGNATURE, what=wrong)
 
 
 def _members_of(body: bytes) -> JsonObject | None:
@@ -131,8 +220,7 @@ def _members_of(body: bytes) -> JsonObject | None:
     return cast(JsonObject, members) if isinstance(members, dict) else None
 
 
-def _wrong_envelope(session: SessionId, record: KeptRecord, members: JsonObject) -> str | None:
-    expected = {"session": session, "seq": record.seq, "turn": record.turn, "type": record.type}
+def _wrong_envelope(expected: Mapping[str, str | int | None], members: JsonObject) -> str | None:
     for name, value in expected.items():
         said = members.get(name, ...)
         # True is 1 in Python, but not in JSON.
@@ -187,14 +275,14 @@ def _fault_against_kept(record: KeptRecord, kept: KeptHeads) -> Fault | None:
     return Fault(seq=record.seq, kind=FaultKind.KEPT_HEAD, what=what)
 
 
-def _fault_of_end(end: Head, head: Head, kept: KeptHeads) -> Fault | None:
+def _fault_of_end(end: Head, head: Head, kept: KeptHeads, noun: str) -> Fault | None:
     if end.seq == 0:
         return Fault(seq=1, kind=FaultKind.GAP, what="the log is empty, though each begins with how it was made")
     if end.seq < head.seq:
-        what = f"the log ends at record {end.seq}, but the session's head is {head.seq}: its tail is missing"
+        what = f"the log ends at record {end.seq}, but the {noun}'s head is {head.seq}: its tail is missing"
         return Fault(seq=end.seq + 1, kind=FaultKind.GAP, what=what)
     if end.seq > head.seq:
-        what = f"the log goes on behind the session's head, which is {head.seq}"
+        what = f"the log goes on behind the {noun}'s head, which is {head.seq}"
         return Fault(seq=max(head.seq, 0) + 1, kind=FaultKind.HEAD, what=what)
     last_kept = max(kept, default=0)
     if last_kept > end.seq:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from service.core.baseline import Baseline
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import ForkLink, Limit, Outcome, ParentLink, TurnError
+from service.core.records import ChildLink, ForkLink, Limit, Outcome, ParentLink, PendingCall, TurnError
 from service.core.session_status import SessionStatus
 from service.core.usage import UsageTotals
 
@@ -25,7 +25,10 @@ class TurnState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """A turn resource; `content` is the answer (or what came of it), None while there is none."""
+    """A turn resource; `content` is the answer (or what came of it), None while there is none.
+
+    `child` is the turn that answers one of its calls now; what that one waits for, this one waits for.
+    """
 
     id: TurnId
     session: SessionId
@@ -39,7 +42,8 @@ class TurnView:
     content: str | None
     steps: int
     usage: UsageTotals
-    pending: tuple[JsonObject, ...]
+    pending: tuple[PendingCall, ...]
+    child: ChildLink | None
     first_seq: int
     last_seq: int
 

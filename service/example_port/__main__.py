@@ -37,8 +37,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     if token is None and not _is_loopback(options.host):
         sys.stderr.write(f"warning: without {TOKEN_VARIABLE} whoever reaches this port can run its tools\n")
     with listener:
-        sys.stdout.write(f"example tool port on http://{_authority(listener)}\n")
-        sys.stdout.flush()
         _serve(listener, token)
 
 
@@ -54,7 +52,17 @@ def _serve(listener: socket.socket, token: str | None) -> None:
     )
     # uvicorn has shut down in order when it raises Ctrl-C again, and that is the usual end here.
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+        _Announcing(config).run(sockets=[listener])
+
+
+class _Announcing(uvicorn.Server):
+    """Says where it listens once it is there to be ended: a Ctrl-C that comes before its handlers may be lost."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            sys.stdout.write(f"example tool port on http://{_authority(listener)}\n")
+        sys.stdout.flush()
 
 
 def _port_number(text: str) -> int:

@@ -1,6 +1,7 @@
 """What the loop needs from outside, as protocols. Adapters and fakes implement them; nothing else is assumed."""
 
 from service.ports.model_server import Llama, ServerFacts
+from service.ports.reading_log import NewReading, ReadingDraft, ReadingLog, ReadingRow, StoredReadingRecord
 from service.ports.session_log import NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.ports.surroundings import Clock, Ids, Meter
 from service.ports.tool_port import ToolPort
@@ -10,11 +11,16 @@ __all__ = [
     "Ids",
     "Llama",
     "Meter",
+    "NewReading",
     "NewSession",
+    "ReadingDraft",
+    "ReadingLog",
+    "ReadingRow",
     "RecordDraft",
     "ServerFacts",
     "SessionLog",
     "SessionRow",
+    "StoredReadingRecord",
     "StoredRecord",
     "ToolPort",
 ]

@@ -67,6 +67,14 @@ class Llama(Protocol):
         """
         ...
 
+    async def count_text(self, text: str) -> int:
+        """Count the tokens of a text of at most 1 MiB by itself, as it would count in the middle of a prompt.
+
+        Raises:
+            ModelFailure: the server is away or refuses.
+        """
+        ...
+
     async def render(self, request: CompletionRequest) -> str:
         """Give the prompt as the server's template makes it (`/apply-template`).
 

@@ -149,6 +149,32 @@ class SessionLog(Protocol):
         """Read records of all sessions of an owner, by `pos`; it stops as `read` does (H6)."""
         ...
 
+    async def family(self, session: SessionId) -> Sequence[SessionId]:
+        """List a session and its children at every depth, oldest first; nothing when it is not there (G2)."""
+        ...
+
+    async def read_family(
+        self, session: SessionId, *, after_pos: int, limit: int, max_bytes: int | None = None
+    ) -> Sequence[StoredRecord]:
+        """Read records of a session and of its children at every depth, by `pos`; it stops as `read` does (H6, G2)."""
+        ...
+
+    async def read_turn_family(
+        self,
+        session: SessionId,
+        turn: TurnId,
+        *,
+        types_below: Sequence[str],
+        after_pos: int,
+        limit: int,
+        max_bytes: int | None = None,
+    ) -> Sequence[StoredRecord]:
+        """Read by `pos` the records of a turn, and those of `types_below` of the turns that it was handed over to.
+
+        These are the first turns of the sessions whose parent it is, theirs, and so on. It stops as `read` does (G2).
+        """
+        ...
+
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, also when its record is gone; 0 when there was none."""
         ...
@@ -158,13 +184,20 @@ class SessionLog(Protocol):
         ...
 
     async def sessions(
-        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None
+        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None, search: str = ""
     ) -> Sequence[SessionRow]:
-        """List sessions, newest first; those created before the session `before`, when it is given."""
+        """List sessions, newest first; those created before the session `before`, when it is given.
+
+        Only those with `search` somewhere in their title, id or agent, in capital or small letters; it has no NUL.
+        """
         ...
 
     async def busy_sessions(self) -> Sequence[SessionId]:
         """List the sessions whose status is not idle, oldest first: what a start goes on with (S4)."""
+        ...
+
+    async def awaiting(self, owner: OwnerId) -> Sequence[SessionRow]:
+        """List the sessions of an owner whose state is `awaiting_approval`, oldest first (A6)."""
         ...
 
     async def update_session(
@@ -173,8 +206,11 @@ class SessionLog(Protocol):
         """Change what a person may change; None leaves a value as it is."""
         ...
 
-    async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
+    async def delete_session(self, session: SessionId) -> Sequence[SessionId]:
+        """Remove a session with its log, its full results and its children; give the ids of all that went (H9).
+
+        There are none when it was not there.
+        """
         ...
 
     async def prune(self, before: datetime, *, limit: int) -> Sequence[SessionId]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.records import Record
 
 
@@ -47,6 +47,10 @@ class Ids(Protocol):
 
     def turn(self) -> TurnId:
         """Make a turn id, later ones sort behind earlier ones."""
+        ...
+
+    def reading(self) -> ReadingId:
+        """Make a reading's id, later ones sort behind earlier ones."""
         ...
 
     def fence(self) -> str:

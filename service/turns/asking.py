@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import structlog
 
+from service.access.gate import Gate, Holder
+from service.access.model_server import ModelServer
+from service.access.presence import ServerPresence
 from service.core.completion_events import (
     Begun,
     Completion,
     CompletionDelta,
+    ContentText,
     PromptProgress,
+    ReasoningText,
     StillWaiting,
-    WaitReason,
 )
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.request_building import build_request, slot_of
-from service.core.retry import Remedy, Shown, rule_for, trouble_of
 from service.core.signals import Progress, Queued, ThinkingCapped, Waiting
 from service.core.thinking_cap import CapMeasure, ThinkingCap
 from service.core.turn import AskModel
-from service.ports import Clock, Llama
-from service.turns.gate import Gate, Holder
-from service.turns.health_watch import HealthWatch
+from service.ports import Llama
 from service.turns.live_session import LiveSession
-from service.turns.model_server import ModelServer
 from service.turns.step_text import StepText
 
 log = structlog.get_logger(__name__)
@@ -41,6 +41,23 @@ class Answer:
     thinking_capped: bool
 
 
+@dataclass(slots=True)
+class Heard:
+    """What has come of completions that nobody follows, in tokens: as much as is known when one of them breaks."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    content_tokens: int = 0
+
+    def take(self, delta: CompletionDelta) -> None:
+        """Count a delta; a piece counts as a token."""
+        if isinstance(delta, PromptProgress):
+            self.prompt_tokens, self.cached_tokens = delta.total, delta.cached
+        self.reasoning_tokens += isinstance(delta, ReasoningText)
+        self.content_tokens += isinstance(delta, ContentText)
+
+
 class Asking:
     """One request to the model, with all the waiting that comes before it."""
 
@@ -49,51 +66,57 @@ class Asking:
         llama: Llama,
         server: ModelServer,
         gate: Gate,
-        health: HealthWatch,
-        clock: Clock,
+        presence: ServerPresence,
         *,
-        load_wait_ms: int,
         pin_slots: bool,
     ) -> None:
         self._llama = llama
         self._server = server
         self._gate = gate
-        self._health = health
-        self._clock = clock
-        self._load_wait_ms = load_wait_ms
+        self._presence = presence
         self._pin_slots = pin_slots
 
-    async def ask(self, live: LiveSession, ask: AskModel) -> Answer:
+    async def ask(self, live: LiveSession, ask: AskModel, *, prompt_tokens: int | None = None) -> Answer:
         """Get one completion; a server that is away is waited for without a permit (L7).
+
+        `prompt_tokens` is what the server has counted of the prompt, None where it need not.
 
         Raises:
             ModelFailure: the attempt failed, or the server stayed away for `load_wait_ms`.
         """
-        away_since: float | None = None
-        while True:
-            try:
-                return await self._stream(live, ask)
-            except ModelFailure as failure:
-                if not _is_waited_for(failure):
-                    raise
-                if away_since is None:
-                    away_since = self._clock.monotonic()
-                await self._until_there(live, away_since, failure)
+        return await self._presence.when_there(lambda: self._stream(live, ask, prompt_tokens), _tells(live))
 
-    async def _until_there(self, live: LiveSession, since: float, failure: ModelFailure) -> None:
-        there = False
-        while not there:
-            waited_ms = round((self._clock.monotonic() - since) * 1000)
-            if waited_ms >= self._load_wait_ms:
-                seconds = f"{self._load_wait_ms / 1000:g} s (load_wait_ms)"
-                said = f"llama-server was not there for {seconds}; at last: {failure.message}"
-                raise ModelFailure(ErrorKind.LOAD_TIMEOUT, said, status=failure.status) from failure
-            live.feed.publish_signal(live.state.turn, Waiting(reason=WaitReason.LOADING, waited_ms=waited_ms))
-            there = await self._health.next_answer()
-        # Another model or template may have come back.
-        self._server.was_away()
+    async def ask_aside(self, live: LiveSession, request: CompletionRequest, heard: Heard) -> Completion:
+        """Get a completion that is no step of the session's turn; nobody follows its text, `heard` counts it (L9).
 
-    async def _stream(self, live: LiveSession, ask: AskModel) -> Answer:
+        Raises:
+            ModelFailure: the attempt failed, or the server stayed away for `load_wait_ms`.
+        """
+        return await self._presence.when_there(lambda: self._stream_aside(live, request, heard), _tells(live))
+
+    async def _stream_aside(self, live: LiveSession, request: CompletionRequest, heard: Heard) -> Completion:
+        facts = await self._server.facts_or_none()
+        if self._pin_slots and facts is not None:
+            request = replace(request, id_slot=slot_of(live.id, facts.slots))
+        turn, feed = live.state.turn, live.feed
+        holder = Holder(session=live.id, turn=turn, step=live.state.step + 1)
+        async with (
+            self._gate.permit(holder, lambda at: feed.publish_signal(turn, Queued(position=at)), aside=True),
+            aclosing(self._llama.stream(request)) as stream,
+        ):
+            feed.forget_signal(turn, Queued)
+            async for item in stream:
+                if isinstance(item, Completion):
+                    return item
+                for delta in item:
+                    heard.take(delta)
+                    if isinstance(delta, StillWaiting):
+                        feed.publish_signal(turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
+                    else:
+                        feed.forget_signal(turn, Waiting)
+        raise AssertionError("a stream ends with a completion or a failure")
+
+    async def _stream(self, live: LiveSession, ask: AskModel, prompt_tokens: int | None) -> Answer:
         facts = await self._server.facts_or_none()
         context_tokens = facts.context_tokens if facts is not None else None
         request = build_request(
@@ -104,6 +127,7 @@ class Asking:
             ask,
             context_tokens,
             counted=live.prompt_sizes.counted,
+            prompt_tokens=prompt_tokens,
         )
         if self._pin_slots and facts is not None:
             request = replace(request, id_slot=slot_of(live.id, facts.slots))
@@ -181,6 +205,10 @@ class _Cap:
             log.info("thinking.ended", session=self._live.id, known=ended)
 
 
+def _tells(live: LiveSession) -> Callable[[Waiting], None]:
+    return lambda waiting: live.feed.publish_signal(live.state.turn, waiting)
+
+
 def _tell(live: LiveSession, text: StepText, delta: CompletionDelta) -> None:
     if isinstance(delta, PromptProgress):
         progress = Progress(
@@ -195,9 +223,3 @@ def _tell(live: LiveSession, text: StepText, delta: CompletionDelta) -> None:
         live.feed.forget_signal(text.turn, Waiting)
     elif isinstance(delta, StillWaiting):
         live.feed.publish_signal(text.turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
-
-
-def _is_waited_for(failure: ModelFailure) -> bool:
-    trouble = trouble_of(failure, head_seen=False, used_tokens=0, context_tokens=None)
-    rule = rule_for(trouble, failure.kind, Shown.NOTHING, before=(), retry_attempts=0)
-    return rule.remedy is Remedy.WAIT

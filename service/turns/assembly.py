@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.access.gate import Gate
+from service.access.health_watch import HealthWatch
+from service.access.model_server import ModelServer
+from service.access.presence import ServerPresence
 from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
+from service.core.decision_signature import ApproverKeys
 from service.ports import Clock, Ids, Llama, Meter, SessionLog, ToolPort
 from service.turns.absent_tool_port import AbsentToolPort
+from service.turns.approvals import Approvals
 from service.turns.asking import Asking
 from service.turns.batch_runner import BatchRunner
 from service.turns.cache_watch import CacheWatch
+from service.turns.compaction import Compactor
 from service.turns.feed import Feeds
-from service.turns.gate import Gate
-from service.turns.health_watch import HealthWatch
+from service.turns.handoffs import Handoffs
 from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
-from service.turns.model_server import ModelServer
 from service.turns.preflight import Preflight
 from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
@@ -26,6 +31,7 @@ from service.turns.session_making import BaselineMaker
 from service.turns.sessions import Sessions
 from service.turns.spec_probe import SpecProbe
 from service.turns.step_runner import StepRunner
+from service.turns.summary_writer import SummaryWriter
 from service.turns.tool_catalog import ToolCatalog
 
 # Permits before the server has told how many slots it has.
@@ -41,6 +47,7 @@ class Turns:
     readiness: Readiness
     gate: Gate
     server: ModelServer
+    presence: ServerPresence
     server_view: ServerView
 
 
@@ -57,6 +64,8 @@ def assemble(
     model: str | None,
     slots: int | None,
     min_room: int,
+    compact_at: float,
+    compact_messages: int,
     tool_concurrency: int,
     resume_attempts: int,
     queue_limit: int,
@@ -66,6 +75,9 @@ def assemble(
     poll_ms: int,
     cache_slack: int,
     discover_above_tokens: int,
+    approver_keys: ApproverKeys,
+    approval_wait_s: int,
+    approve_after_untrusted: bool,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
     gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
@@ -74,24 +86,45 @@ def assemble(
     tools = ToolCatalog(port, probe)
     feeds = Feeds()
     health = HealthWatch(llama, clock, poll_ms=poll_ms)
-    asking = Asking(llama, server, gate, health, clock, load_wait_ms=load_wait_ms, pin_slots=pin_slots)
+    presence = ServerPresence(server, health, clock, load_wait_ms=load_wait_ms)
+    asking = Asking(llama, server, gate, presence, pin_slots=pin_slots)
     cache = CacheWatch(llama, server, slack=cache_slack)
+    compactor = Compactor(
+        llama,
+        server,
+        SummaryWriter(asking, cache),
+        ids,
+        compact_at=compact_at,
+        compact_messages=compact_messages,
+        min_room=min_room,
+    )
+    baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
+    creation = SessionCreation(log, clock, ids, baselines)
+    approvals = Approvals(clock, approver_keys, wait_s=approval_wait_s)
+    handoffs = Handoffs(log, ids, clock, creation, feeds)
+    batches = BatchRunner(port or AbsentToolPort(), log, server, ids, approvals, handoffs, concurrency=tool_concurrency)
     runner = TurnRunner(
-        StepRunner(asking, server, cache, meter, clock, ids, retry_attempts=retry_attempts),
-        BatchRunner(port or AbsentToolPort(), log, server, ids, concurrency=tool_concurrency),
+        StepRunner(asking, server, cache, compactor, meter, clock, ids, retry_attempts=retry_attempts),
+        batches,
+        approvals,
+        handoffs,
         clock,
     )
-    live = LiveSessions(log, clock, meter, feeds, runner, resume_attempts=resume_attempts)
-    preflight = Preflight(llama, server, min_room=min_room)
-    baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
+    live = LiveSessions(
+        log, clock, meter, feeds, runner, resume_attempts=resume_attempts, guarded=approve_after_untrusted
+    )
+    handoffs.connect(live)
+    preflight = Preflight(server, compactor)
     sessions = Sessions(
         log=log,
         clock=clock,
         feeds=feeds,
         live=live,
         server=server,
-        creation=SessionCreation(log, clock, ids, baselines),
+        creation=creation,
+        approvals=approvals,
         intake=TurnIntake(log, ids, live, preflight, queue_limit=queue_limit),
+        compactor=compactor,
     )
     readiness = Readiness(log, llama, server, tools)
     return Turns(
@@ -100,5 +133,6 @@ def assemble(
         readiness=readiness,
         gate=gate,
         server=server,
+        presence=presence,
         server_view=ServerView(llama, server, gate, tools),
     )

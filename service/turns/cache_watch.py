@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
+from service.access.model_server import ModelServer
 from service.core.cache import (
     Circumstances,
     Expectation,
@@ -26,7 +27,6 @@ from service.core.records import CacheLoss
 from service.core.request_building import measured_prompt
 from service.ports import Llama
 from service.turns.live_session import LiveSession
-from service.turns.model_server import ModelServer
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +36,15 @@ SESSIONS_KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """A completion as it was served: its place among all of them, which life of the server, with which template."""
+    """A completion as it was served: its place among all of them, which life of the server, with which template.
+
+    `summarised` says that a summary of the session was written since, whose own prompt took the place in the cache.
+    """
 
     order: int
     life: int
     template: str | None
+    summarised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class LostCache:
     before: _Served | None
     earlier: CompletionRequest
     prompt: CompletionRequest
+    compacted: bool
 
 
 class CacheWatch:
@@ -77,7 +82,16 @@ class CacheWatch:
             return None
         prompt = _prompt(live, live.messages)
         earlier = _prompt(live, live.messages[: expected.messages])
-        return LostCache(expected.tokens, completion.usage.cached_tokens, lost, before, earlier, prompt)
+        compacted = live.state.compacted_from > 0 or (before is not None and before.summarised)
+        return LostCache(expected.tokens, completion.usage.cached_tokens, lost, before, earlier, prompt, compacted)
+
+    def summarised(self, session: SessionId) -> None:
+        """Take note of a completion that wrote a summary of this session, whether that is kept or not."""
+        self._count_life(self._server.lives)
+        self._served_in_life += 1
+        served = self._served.get(session)
+        if served is not None:
+            self._served[session] = replace(served, summarised=True)
 
     async def explain(self, live: LiveSession, step: int, lost: LostCache) -> CacheLoss:
         """Find out why; the server is asked."""
@@ -118,6 +132,8 @@ class CacheWatch:
         return was is not None and now is not None and was != now
 
     async def _happened(self, live: LiveSession, lost: LostCache) -> Circumstances:
+        if lost.compacted:
+            return Circumstances(compacted=True)
         before = lost.before
         restarted = await self._was_restarted(before)
         if restarted:

@@ -1,16 +1,19 @@
-"""Wakes the followers of one session. It holds no events: records are in the log, text is in the step.
+"""Wakes the followers of a session and of its parents. It holds no events: records are in the log, text in the step.
 
 What is kept is bounded: the last few records (so that live followers need not ask the log), the text of the step
 in flight, and the newest signal of each kind. A slow reader finds its deltas merged and its records in the log
 (H7).
+
+The feed of a child is joined to that of its parent before its session is made, and before it is loaded, and stays so
+as long as anything may be appended to it: so a feed that no other is joined to has no news but its own (G2).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from weakref import WeakValueDictionary
+from collections.abc import Iterator, Sequence
+from weakref import WeakSet, WeakValueDictionary
 
 from service.core.ids import SessionId, TurnId
 from service.core.signals import Signal
@@ -69,6 +72,36 @@ class Feed:
         self._newest: dict[tuple[str, TurnId | None], tuple[int, SignalEvent]] = {}
         self._version = 0
         self._wakers: set[asyncio.Event] = set()
+        self._family_wakers: set[asyncio.Event] = set()
+        self._parent: Feed | None = None
+        self._children: WeakSet[Feed] = WeakSet()
+        self.appends = 0
+        self.joins = 0
+
+    def join(self, parent: Feed) -> None:
+        """Take this session for a child of that one: whoever follows that one is told of this one, too."""
+        self._parent = parent
+        parent._children.add(self)
+        for above in parent._upwards():
+            above.joins += 1
+
+    def _upwards(self) -> Iterator[Feed]:
+        """Give this feed, its parent's, and so on."""
+        feed: Feed | None = self
+        while feed is not None:
+            yield feed
+            feed = feed._parent
+
+    @property
+    def has_children(self) -> bool:
+        """Whether anything may be appended to a child now."""
+        return bool(self._children)
+
+    def family(self) -> Iterator[Feed]:
+        """Give this feed and those of the children at every depth that are in memory."""
+        yield self
+        for child in list(self._children):
+            yield from child.family()
 
     @property
     def version(self) -> int:
@@ -84,13 +117,23 @@ class Feed:
         """Have `waker` set whenever something is new."""
         self._wakers.add(waker)
 
+    def attach_family(self, waker: asyncio.Event) -> None:
+        """Have `waker` set whenever something is new in this session or in its children at every depth."""
+        self._family_wakers.add(waker)
+
     def detach(self, waker: asyncio.Event) -> None:
         """Stop waking it."""
         self._wakers.discard(waker)
+        self._family_wakers.discard(waker)
 
     def publish_records(self, records: Sequence[StoredRecord]) -> None:
         """Tell of records that are in the log (S1: never before they are)."""
+        if self.recent and records and records[0].seq != self.recent[-1].seq + 1:
+            # A write that was taken for failed may have happened: its records are in the log only.
+            self.recent.clear()
         self.recent.extend(records)
+        for feed in self._upwards():
+            feed.appends += 1
         self._hub.appends += 1
         self.wake()
 
@@ -125,9 +168,15 @@ class Feed:
         self.wake()
 
     def wake(self) -> None:
-        """Wake every follower, and those who follow all sessions."""
+        """Wake every follower, those of its parents, and those who follow all sessions."""
         for waker in self._wakers:
             waker.set()
+        # At each word of each turn, so without the generator.
+        feed: Feed | None = self
+        while feed is not None:
+            for waker in feed._family_wakers:
+                waker.set()
+            feed = feed._parent
         self._hub.wake()
 
 
@@ -145,6 +194,12 @@ class Feeds:
         if feed is None:
             feed = self._feeds[session] = Feed(session, self.hub)
             feed.closing = self.closing
+        return feed
+
+    def join(self, child: SessionId, parent: SessionId) -> Feed:
+        """Give a child's feed, joined to its parent's; to be held as long as anything may be appended to the child."""
+        feed = self.of(child)
+        feed.join(self.of(parent))
         return feed
 
     def active(self) -> list[Feed]:

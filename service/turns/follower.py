@@ -3,17 +3,22 @@
 A follower has only cursors. Each time it is woken it works out what is new since them: records from the feed's
 last few or from the log, then the newest signals, then the text that came. What is in flight always comes after
 everything that is in the log, so this order is the order in which things happened.
+
+Where the session has children their events are told, too, in the store's order. The last few records of one feed
+don't show what its children appended before them; so the log is asked, once for each time that something was
+appended, until no child is left to which anything may be appended.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from service.core.ids import TurnId
-from service.core.records import TurnFinished
+from service.core.ids import SessionId, TurnId
+from service.core.records import ApprovalDecided, ApprovalRequested, HandoffStarted, TurnFinished
 from service.core.signals import Resync, Signal, StoreBroken
 from service.ports import SessionLog, StoredRecord
 from service.turns.events import Event, SignalEvent
@@ -24,12 +29,26 @@ from service.turns.text_reader import TextReader
 PAGE = 200
 PAGE_BYTES = 64 * 1024
 
+# What the stream of a turn tells of the turns that it was handed over to: what it waits for.
+TOLD_OF_CHILDREN = (ApprovalRequested.type, ApprovalDecided.type)
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far the reader is in what one session has in flight."""
+
+    text: TextReader
+    version: int = 0
+
 
 class Follower:
     """Iterate over it for batches of events that are ready together; use it as a context manager.
 
-    `turn` keeps the events of one turn and ends behind its `turn_finished`; None keeps all and never ends.
-    `from_start` is for the reader of a turn that has just begun: it is told every delta, and none as `partial`.
+    It begins behind `after_pos`; None is the beginning of the session, or of the turn, whose first record has
+    `first_seq`. `turn` keeps the events of one turn, with the approvals of those that it was handed over to, and ends
+    behind its `turn_finished`; None keeps all of the session and its children and never ends. `until_pause` is for
+    whoever has just begun the turn or let it go on: the reader is told every delta from there on, and none as
+    `partial`, and it ends when the turn waits for a person as well.
     """
 
     def __init__(
@@ -37,24 +56,32 @@ class Follower:
         feed: Feed,
         log: SessionLog,
         *,
-        after_seq: int,
-        turn: TurnId | None,
-        from_start: bool = False,
+        after_pos: int | None,
+        turn: TurnId | None = None,
+        first_seq: int = 1,
+        until_pause: bool = False,
         resync: Resync | None = None,
     ) -> None:
         self._feed = feed
         self._log = log
-        self._seq = after_seq
+        self._pos = after_pos or 0
+        self._seq = first_seq - 1
         self._turn = turn
-        self._reader = TextReader(feed.session, live=from_start)
+        self._until_pause = until_pause
         self._resync = resync
         self._waker = asyncio.Event()
-        self._version = 0
+        self._own = _Place(TextReader(feed.session, live=until_pause))
+        self._below: dict[SessionId, _Place] = {}
+        self._live = until_pause
         self._ended = False
+        # Whether nothing behind the cursor can be a child's, unless a record that is yet to be told began it.
+        self._alone = after_pos is None
+        self._joins = feed.joins
+        self._read_to = -1
 
     async def __aenter__(self) -> Self:
         # Attached before the first read: what is appended in between wakes it.
-        self._feed.attach(self._waker)
+        self._feed.attach_family(self._waker)
         self._waker.set()
         return self
 
@@ -81,36 +108,122 @@ class Follower:
                 yield events
 
     async def _next_records(self) -> Sequence[StoredRecord]:
-        recent = self._feed.recent
-        if self._ended or (recent and recent[-1].seq <= self._seq):
+        if self._ended:
             return ()
-        if recent and recent[0].seq <= self._seq + 1:
-            return [record for record in recent if record.seq > self._seq]
-        found = await self._log.read(self._feed.session, after_seq=self._seq, limit=PAGE, max_bytes=PAGE_BYTES)
-        # What was appended while the log was read stands before what is in flight by now.
-        return found or [record for record in recent if record.seq > self._seq]
+        recent = self._recent()
+        if recent is not None:
+            return recent
+        while self._read_to != self._feed.appends:
+            # What is appended while the log is read stands before what is in flight by then.
+            appends, joins = self._feed.appends, self._feed.joins
+            found = await self._read()
+            if _is_all(found):
+                self._read_to, self._joins = appends, joins
+                # Nothing can be appended to a child that nobody has in memory, and all that it has is read.
+                self._alone = not self._feed.has_children
+                if self._alone:
+                    self._below.clear()
+            if found:
+                return found
+        return ()
+
+    def _recent(self) -> Sequence[StoredRecord] | None:
+        """Give what is new from the feed's last few records; None when they may not be all that is new."""
+        if not self._alone or self._feed.joins != self._joins:
+            self._alone = False
+            return None
+        recent = self._feed.recent
+        if not recent or (recent[0].seq > self._seq + 1 and recent[0].pos > self._pos):
+            return None
+        if recent[-1].pos <= self._pos:
+            return ()
+        return _to_first_handoff([record for record in recent if record.pos > self._pos and record.seq > self._seq])
+
+    async def _read(self) -> Sequence[StoredRecord]:
+        session, place = self._feed.session, self._pos
+        if self._turn is None:
+            return await self._log.read_family(session, after_pos=place, limit=PAGE, max_bytes=PAGE_BYTES)
+        return await self._log.read_turn_family(
+            session, self._turn, types_below=TOLD_OF_CHILDREN, after_pos=place, limit=PAGE, max_bytes=PAGE_BYTES
+        )
 
     def _told(self, records: Sequence[StoredRecord]) -> list[Event]:
         events: list[Event] = []
         for record in records:
-            self._seq = record.seq
-            if self._turn is not None and record.turn != self._turn:
-                continue
-            events += self._reader.rest_before(record)
+            self._pos = record.pos
+            if record.session == self._feed.session:
+                self._seq = record.seq
+                if self._turn not in (None, record.turn):
+                    continue
+            events += self._rest_before(record)
             events.append(record)
-            if self._turn is not None and record.type == TurnFinished.type:
+            if record.type == HandoffStarted.type:
+                self._alone = False
+            if self._is_last(record):
                 self._ended = True
                 break
         return events
 
+    def _rest_before(self, record: StoredRecord) -> list[Event]:
+        if record.session == self._feed.session:
+            return self._own.text.rest_before(record)
+        # No text is told that came before this reader did; where a step is in flight, this may be its record.
+        if not (self._live or self._speaks(record.session)):
+            return []
+        return self._place(record.session).text.rest_before(record)
+
+    def _speaks(self, session: SessionId) -> bool:
+        return any(feed.session == session and feed.step is not None for feed in self._feed.family())
+
+    def _is_last(self, record: StoredRecord) -> bool:
+        if self._turn is None:
+            return False
+        if self._until_pause and record.type == ApprovalRequested.type:
+            return True
+        return record.session == self._feed.session and record.type == TurnFinished.type
+
+    def _place(self, session: SessionId) -> _Place:
+        return self._below.setdefault(session, _Place(TextReader(session, live=self._live)))
+
     def _in_flight(self) -> list[Event]:
-        signals = self._feed.signals_after(self._version)
-        self._version = self._feed.version
+        events = self._own_in_flight()
+        if self._turn is None and not self._alone:
+            events += self._in_flight_below()
+        self._live = True
+        return events
+
+    def _own_in_flight(self) -> list[Event]:
+        signals = self._feed.signals_after(self._own.version)
+        self._own.version = self._feed.version
         events: list[Event] = [event for event in signals if self._turn in (None, event.turn)]
         # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
         self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
         step = self._feed.step
-        return events + self._reader.next_of(step if step is not None and self._turn in (None, step.turn) else None)
+        wanted = step is not None and self._turn in (None, step.turn)
+        return events + self._own.text.next_of(step if wanted else None)
+
+    def _in_flight_below(self) -> list[Event]:
+        active = {feed.session: feed for feed in self._feed.family() if feed is not self._feed and feed.is_active}
+        # Where nothing is in flight there is nothing to remember: the next step is told from its beginning.
+        self._below = {session: place for session, place in self._below.items() if session in active}
+        events: list[Event] = []
+        for session, feed in active.items():
+            place = self._place(session)
+            events += feed.signals_after(place.version)
+            place.version = feed.version
+            events += place.text.next_of(feed.step)
+        return events
 
     def _event(self, turn: TurnId | None, signal: Signal) -> SignalEvent:
         return SignalEvent(session=self._feed.session, turn=turn, signal=signal)
+
+
+def _to_first_handoff(records: list[StoredRecord]) -> Sequence[StoredRecord]:
+    for place, record in enumerate(records, start=1):
+        if record.type == HandoffStarted.type:
+            return records[:place]
+    return records
+
+
+def _is_all(page: Sequence[StoredRecord]) -> bool:
+    return len(page) < PAGE and sum(len(record.body) for record in page) < PAGE_BYTES

@@ -1,12 +1,12 @@
-"""Finds where a follower begins: its cursor is a `pos` of the store, its place is a `seq` of the session (H6)."""
+"""Finds where a follower begins: its cursor is a `pos` of the store (H6)."""
 
 from __future__ import annotations
 
-from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.ids import OwnerId
 from service.core.signals import Resync
 from service.core.views import TurnState, TurnView
 from service.ports import SessionLog, SessionRow
-from service.turns.feed import Feeds
+from service.turns.feed import Feed, Feeds
 from service.turns.follower import Follower
 from service.turns.store_follower import StoreFollower
 
@@ -26,42 +26,48 @@ class Following:
         return StoreFollower(self._feeds, self._log, owner, after_pos=after, resync=resync)
 
     async def session(self, row: SessionRow, after_pos: int | None) -> Follower:
-        """Follow all of a session: from its first record on, or from behind the cursor."""
-        after_seq = 0 if after_pos is None else await self._seq_at(row.id, after_pos, row.head.seq)
-        resync = None if after_pos is None else await self._resync(after_pos)
-        return self._follower(row.id, None, after_seq, resync)
+        """Follow all of a session and its children: from its first record on, or from behind the cursor."""
+        place, resync = await self._place(after_pos)
+        return Follower(self._feeds.of(row.id), self._log, after_pos=place, resync=resync)
 
-    async def turn(self, view: TurnView, after_pos: int | None, *, from_start: bool) -> Follower | None:
-        """Follow one turn; None when the cursor stands at or past its `turn_finished`."""
-        if after_pos is None:
-            return self._follower(view.session, view.id, view.first_seq - 1, None, from_start=from_start)
-        after_seq = await self._seq_at(view.session, after_pos, None)
-        if view.state is TurnState.FINISHED and after_seq >= view.last_seq:
+    async def turn(self, view: TurnView, after_pos: int | None, *, until_pause: bool) -> Follower | None:
+        """Follow one turn; None when the cursor stands at or past its `turn_finished`.
+
+        `until_pause` is for the stream of a request that has begun the turn, or that has let it go on behind the
+        cursor: it tells every delta from there on and ends when the turn waits for a person, or ends.
+        """
+        if after_pos is not None and await self._is_over(view, after_pos):
             return None
-        after_seq = max(after_seq, view.first_seq - 1)
-        return self._follower(view.session, view.id, after_seq, await self._resync(after_pos))
+        place, resync = await self._place(after_pos)
+        return Follower(
+            self._feeds.of(view.session),
+            self._log,
+            after_pos=place,
+            turn=view.id,
+            first_seq=view.first_seq,
+            until_pause=until_pause,
+            resync=resync,
+        )
 
-    async def _seq_at(self, session: SessionId, pos: int, last_seq: int | None) -> int:
-        following = await self._log.read(session, after_pos=pos, limit=1)
-        if following:
-            return following[0].seq - 1
-        if last_seq is not None:
-            return last_seq
-        row = await self._log.session(session)
-        return row.head.seq if row is not None else 0
+    async def _is_over(self, view: TurnView, after_pos: int) -> bool:
+        if view.state is not TurnState.FINISHED:
+            return False
+        return not await self._log.read(view.session, turn=view.id, after_pos=after_pos, limit=1)
 
-    async def _resync(self, after_pos: int) -> Resync | None:
+    async def _place(self, after_pos: int | None) -> tuple[int | None, Resync | None]:
+        if after_pos is None:
+            return None, None
         last_pos = await self._log.last_pos()
-        return Resync(last_pos=last_pos) if after_pos > last_pos else None
+        return min(after_pos, last_pos), Resync(last_pos=last_pos) if after_pos > last_pos else None
 
-    def _follower(
-        self,
-        session: SessionId,
-        turn: TurnId | None,
-        after_seq: int,
-        resync: Resync | None,
-        *,
-        from_start: bool = False,
-    ) -> Follower:
-        feed = self._feeds.of(session)
-        return Follower(feed, self._log, after_seq=after_seq, turn=turn, from_start=from_start, resync=resync)
+
+async def feed_of(row: SessionRow, feeds: Feeds, log: SessionLog) -> Feed:
+    """Give the feed of a session that is about to run, joined to those of its parents at every depth (G2)."""
+    feed = below = feeds.of(row.id)
+    parent = row.parent
+    while parent is not None:
+        above = feeds.of(parent.session)
+        below.join(above)
+        found = await log.session(parent.session)
+        below, parent = above, None if found is None else found.parent
+    return feed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import structlog
@@ -22,6 +24,8 @@ from service.turns.requests import OnBusy, TurnAsked
 from service.turns.turn_options import turn_options
 
 log = structlog.get_logger(__name__)
+
+Done = TypeVar("Done")
 
 # What a client is told to wait before it asks a busy session again, in seconds.
 BUSY_RETRY_S = 1
@@ -70,6 +74,27 @@ class TurnIntake:
                     return await self._queue(live, asked, key)
                 case OnBusy.INTERRUPT:  # pragma: no branch - no kind is left
                     return await self._interrupt(live, asked, key)
+
+    async def apart(self, row: SessionRow, work: Callable[[LiveSession], Awaitable[Done]]) -> Done:
+        """Do something with a session that is idle; until it is done the session is busy (H4).
+
+        Raises:
+            RequestRefused: the session is busy already.
+        """
+        lock = self._lock(row.id)
+        if lock.locked():
+            raise self._busy(row)
+        async with lock:
+            if self._live.run_of(row.id) is not None:
+                raise self._busy(row)
+            live = await self._live.load_idle(row)
+            try:
+                if live.state.queued:
+                    self._proceed_soon(row.id)
+                    raise self._busy(row)
+                return await work(live)
+            finally:
+                self._let_go(live)
 
     async def cancel_queued(self, session: SessionId, turn: TurnId) -> bool:
         """Take a turn out of the queue; False when it isn't in it (T13)."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from service.access.written import written
 from service.codec import decode_record, encode_record
 from service.core.baseline import Baseline
 from service.core.cache import PromptSizes
@@ -13,7 +15,7 @@ from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.projection import Projection
-from service.core.records import Assistant, Entry, Record, SessionCreated, ToolResult
+from service.core.records import Assistant, Entry, Record, SessionCreated, Summary, ToolResult
 from service.core.request_key import RequestKey
 from service.core.toolset import Toolset
 from service.core.turn_fold import apply
@@ -25,11 +27,15 @@ from service.turns.feed import Feed
 
 @dataclass(frozen=True, slots=True)
 class CutResult:
-    """Where the whole text of a cut result is kept, and the labels that go with all that is read of it (X6)."""
+    """Where the whole text of a cut result is kept, and the labels that go with all that is read of it (X6).
+
+    `text` is the whole text of a result that was not cut itself, but is shown shortened since a summary (C1).
+    """
 
     seq: int
     data_class: DataClass
     untrusted: bool
+    text: str | None = None
 
 
 class LiveSession:
@@ -65,6 +71,9 @@ class LiveSession:
         self._clock = clock
         self._meter = meter
         self._appending = asyncio.Lock()
+        # Held from the look at what waits for a decision to the record of it: of two deciders one wins (A2).
+        self.deciding = asyncio.Lock()
+        self._watchers: set[asyncio.Event] = set()
         for entry in entries:
             self._take(entry)
 
@@ -72,6 +81,11 @@ class LiveSession:
     def messages(self) -> tuple[JsonObject, ...]:
         """What the model would be sent now."""
         return self._projection.messages
+
+    @property
+    def projection(self) -> Projection:
+        """The log as the model sees it, for reading only."""
+        return self._projection
 
     def messages_with(self, content: str) -> tuple[JsonObject, ...]:
         """Give what the model would be sent if this were the user's next message (C0)."""
@@ -83,8 +97,8 @@ class LiveSession:
         turn: TurnId | None = None,
         wholes: Mapping[int, str] | None = None,
         key: RequestKey | None = None,
-    ) -> None:
-        """Append records to the log, fold them, then publish them, in this order and as one.
+    ) -> Sequence[StoredRecord]:
+        """Append records to the log, fold them, then publish them, in this order and as one; give them as stored.
 
         `wholes` are the whole texts of results that were cut, by call; they are kept beside them (T9). `key` is that
         of the request that they answer (H3). A cancel that comes while the write is under way waits for it: the log
@@ -94,22 +108,11 @@ class LiveSession:
             StoreFailure: nothing was kept.
         """
         turn = turn if turn is not None else self.state.turn
-        writing = asyncio.ensure_future(self._append(records, turn, wholes or {}, key))
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            while not writing.done():
-                # A second cancel must not leave the write alone either; the write itself is bounded by the store.
-                try:
-                    await asyncio.wait({writing})
-                except asyncio.CancelledError:
-                    continue
-            writing.exception()
-            raise
+        return await written(self._append(records, turn, wholes or {}, key))
 
     async def _append(
         self, records: Sequence[Record], turn: TurnId | None, wholes: Mapping[int, str], key: RequestKey | None
-    ) -> None:
+    ) -> Sequence[StoredRecord]:
         async with self._appending:
             entries = self._entries(records, turn)
             state = self.state
@@ -122,6 +125,23 @@ class LiveSession:
                 self._take(entry)
             self._meter.appended(records)
             self._publish(stored)
+            self.tell_watchers()
+            return stored
+
+    @contextmanager
+    def watched(self) -> Generator[asyncio.Event]:
+        """Give an event that is set whenever records were appended, or a child began or ceased to wait."""
+        changed = asyncio.Event()
+        self._watchers.add(changed)
+        try:
+            yield changed
+        finally:
+            self._watchers.discard(changed)
+
+    def tell_watchers(self) -> None:
+        """Let those who wait for the turn's state look at it again."""
+        for changed in self._watchers:
+            changed.set()
 
     def _entries(self, records: Sequence[Record], turn: TurnId | None) -> list[Entry]:
         now = self._clock.now()
@@ -137,8 +157,19 @@ class LiveSession:
             self.prompt_sizes = self.prompt_sizes.after(record, len(self._projection))
         elif isinstance(record, ToolResult) and record.truncated:
             self.cut_results[record.call] = CutResult(entry.seq, record.data_class, record.untrusted)
+        elif isinstance(record, Summary):
+            self._note_shortened(record)
         self._projection.apply(record, entry.turn)
+        if isinstance(record, Summary):
+            self.prompt_sizes = self.prompt_sizes.after_summary(self._projection.settled)
         self.last_seq = entry.seq
+
+    def _note_shortened(self, summary: Summary) -> None:
+        for block in self._projection.blocks:
+            for result in block.results:
+                if result.call in summary.shortened and result.call not in self.cut_results:
+                    cut = CutResult(block.last_seq, result.data_class, result.untrusted, text=result.content)
+                    self.cut_results[result.call] = cut
 
     def _publish(self, stored: Sequence[StoredRecord]) -> None:
         # In one go, so that no follower sees a step both as its record and as text in flight.

@@ -16,10 +16,11 @@ from service.core.records import Resumed
 from service.core.signals import Signal
 from service.core.tool_specs import decode_specs
 from service.core.toolset import Toolset
-from service.core.turn_records import of_error
+from service.core.turn_records import PartialAnswer, of_cancel, of_error
 from service.core.turn_state import Phase
 from service.ports import Clock, Meter, SessionLog, SessionRow
 from service.turns.feed import Feeds
+from service.turns.following import feed_of
 from service.turns.live_session import LiveSession, baseline_of
 from service.turns.runner import TurnRun, TurnRunner
 
@@ -39,6 +40,7 @@ class LiveSessions:
         runner: TurnRunner,
         *,
         resume_attempts: int,
+        guarded: bool,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -46,12 +48,14 @@ class LiveSessions:
         self._feeds = feeds
         self._runner = runner
         self._resume_attempts = resume_attempts
+        self._guarded = guarded
         self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
         self._loaded: WeakValueDictionary[SessionId, LiveSession] = WeakValueDictionary()
         self._runs: dict[SessionId, TurnRun] = {}
         self._when_ended: Callable[[SessionId], None] = lambda _: None
         self._shutting_down = False
         self._barred: set[SessionId] = set()
+        self._taking_up: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
 
     @property
@@ -78,6 +82,10 @@ class LiveSessions:
         """Give the run that is in progress."""
         return self._runs.get(session)
 
+    def loaded(self, session: SessionId) -> LiveSession | None:
+        """Give the session as it is in memory, if it is."""
+        return self._loaded.get(session)
+
     async def load_idle(self, row: SessionRow) -> LiveSession:
         """Take a session that no turn runs in out of memory, or read it from its log.
 
@@ -91,6 +99,7 @@ class LiveSessions:
         live = self._idle.pop(row.id, None) or await self._read(row)
         if live.state.phase is not Phase.IDLE:
             self.refuse_at_shutdown()
+            await self._cancel_child(live)
             await live.append(*of_error(live.state, ErrorKind.STORE, "the end of this turn could not be written"))
         return live
 
@@ -102,12 +111,33 @@ class LiveSessions:
         return self._idle.get(row.id) or await self._read(row)
 
     async def resume(self, row: SessionRow) -> None:
-        """Go on with the turn that the last process left open, or end it when that was tried too often (S4)."""
+        """Go on with the turn that the last process left open, or end it when that was tried too often (S4).
+
+        One that runs already, since its parent went on with it, is left alone.
+        """
+        async with self.taking_up(row.id):
+            if row.id not in self._runs:
+                await self._resume(row)
+
+    def taking_up(self, session: SessionId) -> asyncio.Lock:
+        """Give the lock that is held while a session's open turn is made, or read, until it runs."""
+        return self._taking_up.setdefault(session, asyncio.Lock())
+
+    async def begin(self, row: SessionRow) -> None:
+        """Run the turn that a session was made with (G2); `taking_up` is held since before it was made."""
+        if row.id not in self._runs:
+            self.start(await self._read(row))
+
+    async def _resume(self, row: SessionRow) -> None:
         live = await self._read(row)
         state = live.state
         if state.phase is Phase.IDLE:
             self.keep(live)
             self._let_others_in(live)
+            return
+        if state.phase is Phase.AWAITING_APPROVAL or state.child is not None:
+            # It does nothing but wait, for people or for its child: no restart is one in vain.
+            self.start(live)
             return
         if state.resumed >= self._resume_attempts:
             message = f"the service ended {state.resumed} times while it went on with this turn (resume_attempts)"
@@ -119,6 +149,7 @@ class LiveSessions:
         self.start(live)
 
     async def _read(self, row: SessionRow) -> LiveSession:
+        feed = await feed_of(row, self._feeds, self._log)
         stored = await self._log.read(row.id)
         baseline = baseline_of(row.created)
         entries = [decode_record(record.body) for record in stored]
@@ -128,7 +159,7 @@ class LiveSessions:
             baseline=baseline,
             entries=entries,
             toolset=toolset,
-            feed=self._feeds.of(row.id),
+            feed=feed,
             log=self._log,
             clock=self._clock,
             meter=self._meter,
@@ -142,7 +173,7 @@ class LiveSessions:
         if kept not in self._toolsets:
             encoded = await self._log.specs(tools.hash)
             assert encoded is not None  # kept before the session that names it, and never removed
-            self._toolsets[kept] = Toolset(decode_specs(encoded), mode=tools.mode)
+            self._toolsets[kept] = Toolset(decode_specs(encoded), mode=tools.mode, guarded=self._guarded)
         return self._toolsets[kept]
 
     def keep(self, live: LiveSession) -> None:
@@ -203,44 +234,51 @@ class LiveSessions:
         run.cancel()
         await run.ended(within_s)
 
-    async def over(self, session: SessionId, turn: TurnId) -> None:
-        """Wait until a turn that runs, or waits in the queue, is over.
-
-        One that still waits when the service stops, or its session goes, is waited for no longer (H8, H9).
-        """
-        feed = self._feeds.of(session)
-        woken = asyncio.Event()
-        feed.attach(woken)
-        try:
-            while self._is_ahead(session, turn):
-                woken.clear()
-                run = self._runs.get(session)
-                if run is not None and run.turn == turn:
-                    await run.ended()
-                elif feed.closing is not None:
+    async def cancel_turn(self, session: SessionId, turn: TurnId) -> None:
+        """Cancel this turn, whether it runs or was left open, and wait until it has ended (T13)."""
+        while True:
+            run = self._runs.get(session)
+            if run is not None and run.turn != turn:
+                return
+            await self.cancel(session)
+            async with self.taking_up(session):
+                # Nothing runs it any more, unless a start goes on with it at the same moment; its end may be missing,
+                # since the store was broken.
+                if session not in self._runs:
+                    await self._end_cancelled(session, turn)
                     return
-                else:
-                    await woken.wait()
-        finally:
-            feed.detach(woken)
 
-    def _is_ahead(self, session: SessionId, turn: TurnId) -> bool:
-        run = self._runs.get(session)
-        if run is not None and run.turn == turn:
+    async def _end_cancelled(self, session: SessionId, turn: TurnId) -> None:
+        row = await self._log.session(session)
+        if row is None or row.status.running != turn:
+            return
+        live = await self._read(row)
+        await self._cancel_child(live)
+        if live.state.turn == turn:
+            await live.append(*of_cancel(live.state, PartialAnswer()))
+            self.keep(live)
+
+    async def _cancel_child(self, live: LiveSession) -> None:
+        child = live.state.child
+        if child is not None:
+            await self.cancel_turn(child.session, child.turn)
+
+    def is_paused(self, live: LiveSession) -> bool:
+        """Say whether the session's turn waits for people, itself or through a child (A1, G2)."""
+        if live.state.phase is Phase.AWAITING_APPROVAL:
             return True
-        live = self._loaded.get(session)
-        return live is not None and (turn in live.state.waiting_turns or live.taking_up == turn)
-
-    async def settled(self, session: SessionId) -> None:
-        """Let a turn that has written its end leave: who saw that end may ask for the next turn at once."""
-        run = self._runs.get(session)
-        if run is not None and run.live.state.phase is Phase.IDLE:
-            await run.ended()
+        child = live.state.child
+        run = None if child is None else self._runs.get(child.session)
+        return run is not None and child is not None and run.turn == child.turn and self.is_paused(run.live)
 
     async def shut_down(self, drain_s: float, last_word: Signal) -> None:
         """Give running turns some time, end all followers, and leave what still runs in the log (H8)."""
         self._shutting_down = True
         self._feeds.close_all(last_word)
+        for run in self._runs.values():
+            # Those who wait for people would wait on: nothing is gained by giving them time.
+            if run.task is not None and self.is_paused(run.live):
+                run.task.cancel()
         tasks = {run.task for run in self._runs.values() if run.task is not None}
         running = (await asyncio.wait(tasks, timeout=drain_s))[1] if tasks else set[asyncio.Task[None]]()
         for task in running:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from service.core.errors import ContextFull, ModelFailure, ProblemCode, RequestRefused
-from service.core.request_building import measured_prompt
-from service.ports import Llama
+from service.access.model_server import ModelServer
+from service.core.baseline import Compaction
+from service.core.compaction import Room
+from service.core.errors import ProblemCode, RequestRefused
+from service.core.request_building import most_tokens
+from service.core.summary_text import stored_text
+from service.turns.compaction import Compactor
 from service.turns.live_session import LiveSession
-from service.turns.model_server import ModelServer
-
-# A token is at least one byte of text; what the template adds to a message is far below this.
-_TEMPLATE_TOKENS = 64
 
 
 class Preflight:
     """Asks the server for the size of a prompt, but only when the message might not fit."""
 
-    def __init__(self, llama: Llama, server: ModelServer, *, min_room: int) -> None:
-        self._llama = llama
+    def __init__(self, server: ModelServer, compactor: Compactor) -> None:
         self._server = server
-        self._min_room = min_room
+        self._compactor = compactor
 
     async def check(self, live: LiveSession, content: str) -> None:
-        """Let the message pass, also when the server is away and can't be asked.
+        """Let the message pass if it fits, or would after a compaction; also when the server can't be asked.
 
         Raises:
             RequestRefused: prompt and message leave less than `min_room` tokens (`session_full`).
@@ -29,30 +28,36 @@ class Preflight:
         facts = await self._server.facts_or_none()
         if facts is None:
             return
-        size = facts.context_tokens
-        if self._at_most(live, content) + self._min_room <= size:
+        room, messages = self._compactor.room(facts.context_tokens), live.messages_with(content)
+        if _fits(room, most_tokens(live.baseline, messages, live.state, live.prompt_sizes.counted)):
             return
-        request = measured_prompt(live.baseline, live.messages_with(content), live.toolset)
-        try:
-            prompt_tokens = await self._llama.count_tokens(request)
-        except ContextFull as full:
-            prompt_tokens = full.prompt_tokens or size
-        except ModelFailure:
+        tokens = await self._compactor.count(live, messages)
+        if tokens is None or _fits(room, tokens):
             return
-        if (needed := prompt_tokens + self._min_room) > size:
-            raise RequestRefused(
-                ProblemCode.SESSION_FULL,
-                f"This message does not fit: with what the session holds it needs {needed} tokens, "
-                f"{self._min_room} of them for an answer (min_room), and the context has {size}. Send a shorter "
-                "message or begin a new session.",
-                extensions={"needed_tokens": needed, "size_tokens": size},
-            )
+        if live.baseline.compaction is Compaction.OFF or not live.projection.blocks:
+            raise _refused(room, tokens)
+        least = await self._least(live, room, content)
+        if least is not None and not _fits(room, least):
+            raise _refused(room, min(tokens, least))
 
-    def _at_most(self, live: LiveSession, content: str) -> int:
-        held = live.state.used_tokens
-        if held == 0:
-            held = len(live.baseline.system.encode()) + 4 * live.baseline.tools.tokens
-        # The server has not counted what came behind its last completion: results, or the text that closes a turn
-        # without an answer. That completion is among these as well, which does no harm.
-        held += sum(len(message["content"].encode()) for message in live.messages[live.prompt_sizes.last :])
-        return held + len(content.encode()) + 4 * _TEMPLATE_TOKENS
+    async def _least(self, live: LiveSession, room: Room, content: str) -> int | None:
+        """Count the prompt as a compaction would leave it at the most: head, the largest summary, and the message."""
+        projection = live.projection
+        text = stored_text(projection.first_question, "", context_tokens=room.context_tokens)
+        tokens = await self._compactor.count(live, projection.with_all_summarised(text, content))
+        return None if tokens is None else tokens + room.summary_tokens
+
+
+def _fits(room: Room, tokens: int) -> bool:
+    return tokens + room.min_room <= room.context_tokens
+
+
+def _refused(room: Room, tokens: int) -> RequestRefused:
+    needed = tokens + room.min_room
+    return RequestRefused(
+        ProblemCode.SESSION_FULL,
+        f"This message does not fit: with what the session holds it needs {needed} tokens, {room.min_room} of them "
+        f"for an answer (min_room), and the context has {room.context_tokens}. Send a shorter message or begin a new "
+        "session.",
+        extensions={"needed_tokens": needed, "size_tokens": room.context_tokens},
+    )

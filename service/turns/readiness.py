@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.access.model_server import ModelServer
 from service.core.errors import ModelFailure, StoreFailure, ToolPortFailure
 from service.core.template_words import words
 from service.ports import Llama, SessionLog
-from service.turns.model_server import ModelServer
 from service.turns.tool_catalog import ToolCatalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One part and how it is; `message` says in plain words what it found or what is wrong."""
+    """One part and how it is; `message` says in plain words what it found or what is wrong.
+
+    `warnings` are what a person should know though the part can be worked with; the message has them as well.
+    """
 
     name: str
     ok: bool
     message: str
+    warnings: tuple[str, ...] = ()
 
 
 class Readiness:
@@ -51,7 +55,7 @@ class Readiness:
         # What a template can't do makes a session poorer; it never keeps one from being served.
         told = words(facts.template, has_tools=self._tools.configured)
         message = " ".join([f"{facts.slots} slots of {facts.context_tokens} tokens.", *told])
-        return Check(name="llama_server", ok=True, message=message)
+        return Check(name="llama_server", ok=True, message=message, warnings=told)
 
     async def _tool_port(self) -> Check:
         if not self._tools.configured:
@@ -61,6 +65,7 @@ class Readiness:
         except ToolPortFailure as failure:
             return Check(name="tool_port", ok=False, message=str(failure))
         message = f"{len(listing.specs)} tools"
-        if listing.left_out:
-            message += "; left out: " + "; ".join(f"{tool.name} ({tool.reason})" for tool in listing.left_out)
-        return Check(name="tool_port", ok=True, message=message)
+        if not listing.left_out:
+            return Check(name="tool_port", ok=True, message=message)
+        left_out = "left out: " + "; ".join(f"{tool.name} ({tool.reason})" for tool in listing.left_out)
+        return Check(name="tool_port", ok=True, message=f"{message}; {left_out}", warnings=(left_out,))

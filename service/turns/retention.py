@@ -1,15 +1,16 @@
-"""Deletes sessions that nobody has used for long, page by page (S7)."""
+"""Deletes sessions that nobody has used for long, and readings that ended long ago, page by page (S7)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Protocol
 
 import structlog
 
 from service.core.errors import StoreFailure
-from service.core.ids import SessionId
-from service.ports import Clock, SessionLog
+from service.core.ids import ReadingId, SessionId
+from service.ports import Clock, ReadingLog, SessionLog
 
 log = structlog.get_logger(__name__)
 
@@ -24,13 +25,27 @@ _DAY_S = 24 * 60 * 60.0
 Deleted = Callable[[SessionId], None]
 """Is told of each session that is gone, so that nothing of it stays in memory and its followers end (H9)."""
 
+DeletedReading = Callable[[ReadingId], None]
+"""Is told of each reading that is gone; it had ended, and with it its followers."""
 
-def _tell_nobody(_session: SessionId) -> None:
-    """Do nothing: where no service runs, nobody follows."""
+
+class PrunedLog(SessionLog, ReadingLog, Protocol):
+    """The store of both."""
 
 
-async def prune(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> int:
-    """Delete the sessions that are idle and unchanged for more than `days` days; give their number (S7, H9).
+def _tell_nobody(_gone: SessionId | ReadingId) -> None:
+    """Do nothing: nobody follows it."""
+
+
+async def prune(
+    store: PrunedLog,
+    clock: Clock,
+    days: int,
+    *,
+    deleted: Deleted = _tell_nobody,
+    deleted_reading: DeletedReading = _tell_nobody,
+) -> int:
+    """Delete what is unchanged for more than `days` days: idle sessions, ended readings; give their number (S7, H9).
 
     A session that is busy stays, and so does one with a child that stays. 0 days keep everything.
 
@@ -45,10 +60,14 @@ async def prune(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted 
         for session in pruned:
             deleted(session)
         number += len(pruned)
+    while readings := await store.prune_readings(before, limit=PAGE):
+        for reading in readings:
+            deleted_reading(reading)
+        number += len(readings)
     return number
 
 
-async def prune_each_day(store: SessionLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> None:
+async def prune_each_day(store: PrunedLog, clock: Clock, days: int, *, deleted: Deleted = _tell_nobody) -> None:
     """Prune now and once a day, until cancelled; a day on which the store fails is passed over."""
 
     async def prune_now() -> None:

@@ -13,11 +13,13 @@ from service.core.errors import ErrorKind, StoreFailure
 from service.core.ids import TurnId
 from service.core.records import Record
 from service.core.signals import StoreBroken
-from service.core.turn import AskModel, Finish, RunBatch, next_effect, time_left_s
+from service.core.turn import AskModel, AwaitDecision, Finish, RequestApproval, RunBatch, next_effect
 from service.core.turn_records import PartialAnswer, of_cancel, of_error, of_time_up
 from service.core.turn_state import TurnState
 from service.ports import Clock
+from service.turns.approvals import Approvals
 from service.turns.batch_runner import BatchRunner
+from service.turns.handoffs import Handoffs
 from service.turns.live_session import LiveSession
 from service.turns.step_runner import StepRunner
 
@@ -58,9 +60,13 @@ class _TimeUp(Exception):
 class TurnRunner:
     """Performs the effects that `core.turn` asks for."""
 
-    def __init__(self, steps: StepRunner, batches: BatchRunner, clock: Clock) -> None:
+    def __init__(
+        self, steps: StepRunner, batches: BatchRunner, approvals: Approvals, handoffs: Handoffs, clock: Clock
+    ) -> None:
         self._steps = steps
         self._batches = batches
+        self._approvals = approvals
+        self._handoffs = handoffs
         self._clock = clock
 
     async def run(self, run: TurnRun) -> None:
@@ -96,19 +102,24 @@ class TurnRunner:
                     await self._in_time(live, partial(self._steps.run, live, effect))
                 case RunBatch(calls=calls):
                     await self._in_time(live, partial(self._batches.run, live, calls))
+                case RequestApproval(calls=calls):
+                    await self._approvals.request(live, calls)
+                case AwaitDecision(until=until):
+                    # A turn's time stands still while it waits for people (T12).
+                    await self._approvals.wait(live, until)
                 case Finish(record=record):  # pragma: no branch - no kind is left
                     await live.append(record)
 
     async def _in_time(self, live: LiveSession, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Do it, but no longer than the turn may take (T12)."""
-        left_s = time_left_s(live.state, self._clock.now())
+        left_s = await self._handoffs.time_left_s(live)
         if left_s is None:
             await work()
             return
         if left_s <= 0:
             raise _TimeUp
         doing = asyncio.create_task(work(), name=f"effect of {live.state.turn}")
-        timer = asyncio.create_task(self._clock.sleep(left_s), name=f"time of {live.state.turn}")
+        timer = asyncio.create_task(self._until_time_up(live), name=f"time of {live.state.turn}")
         try:
             await asyncio.wait({doing, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -120,12 +131,21 @@ class TurnRunner:
             raise _TimeUp
         await doing
 
+    async def _until_time_up(self, live: LiveSession) -> None:
+        while True:
+            # A child that waits for people, or has waited, gives its parent that time.
+            left_s = await self._handoffs.time_left_s(live)
+            if left_s is None or left_s <= 0:
+                return
+            await self._clock.sleep(left_s)
+
     async def _end_now(self, live: LiveSession, ending: Ending) -> None:
-        effect = next_effect(live.state, live.toolset)
-        if effect is None:
-            # It came upon the write of the turn's end.
-            return
         try:
+            await self._handoffs.cancel_child(live)
+            effect = next_effect(live.state, live.toolset)
+            if effect is None:
+                # It came upon the write of the turn's end.
+                return
             if isinstance(effect, Finish):
                 # The answer was there before: it stands.
                 await live.append(effect.record)
@@ -141,6 +161,7 @@ class TurnRunner:
 
     async def _end_broken(self, live: LiveSession, kind: ErrorKind, message: str) -> None:
         try:
+            await self._handoffs.cancel_child(live)
             await live.append(*of_error(live.state, kind, message))
         except Exception as failure:
             # The last word could not be written either: whoever follows is told, and the next write to this

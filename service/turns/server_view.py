@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.access.gate import Gate, Holder
+from service.access.model_server import ModelServer
 from service.core.baseline import TemplateProfile
 from service.core.errors import ModelFailure
 from service.core.slot_state import SlotState
 from service.core.template_words import words
 from service.ports import Llama
-from service.turns.gate import Gate, Holder
-from service.turns.model_server import ModelServer
 from service.turns.tool_catalog import ToolCatalog
 
 

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from service.codec import encode_record
-from service.core.ids import OwnerId, SessionId
-from service.core.records import Entry, SessionCreated
+from service.core.ids import OwnerId, SessionId, TurnId
+from service.core.labels import DataClass
+from service.core.records import Entry, ParentLink, SessionCreated, TurnOptions, User
 from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
-from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow
+from service.core.turn_fold import fold
+from service.core.turn_view import session_status
+from service.ports import Clock, Ids, NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.requests import ForkAsked, SessionAsked
 from service.turns.session_forking import SessionForking
-from service.turns.session_making import BaselineMaker
+from service.turns.session_making import BaselineMaker, MadeBaseline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildAsked:
+    """A session that answers a call of another one, with the turn in which it does (G2).
+
+    It starts with its parent's labels, `data_class` and `untrusted` (X6), `depth` handoffs below the first session.
+    """
+
+    session: SessionId
+    turn: TurnId
+    agent: str
+    owner: OwnerId
+    parent: ParentLink
+    depth: int
+    data_class: DataClass
+    untrusted: bool
+    content: str
+    options: TurnOptions
 
 
 class SessionCreation:
@@ -34,9 +59,7 @@ class SessionCreation:
         if asked.fork is not None and source is not None:
             return await self._fork(asked, asked.fork, source, owner, key)
         made = await self._baselines.make(asked)
-        if made.specs is not None and made.baseline.tools.hash is not None:
-            # Before the session that names them, so that a crash in between leaves no session without its specs.
-            await self._log.put_specs(made.baseline.tools.hash, made.specs)
+        await self._keep_specs(made)
         session = self._new(asked, owner, made.agent)
         record = SessionCreated(agent=made.agent, baseline=made.baseline)
         entry = Entry(session=session.id, turn=None, seq=1, time=session.created_at, record=record)
@@ -51,6 +74,46 @@ class SessionCreation:
         forked = await self._forking.fork(source, fork, session.id, session.created_at)
         await self._log.create_session(session, forked.drafts, forked.status, key=key)
         return session.id
+
+    async def create_child(self, asked: ChildAsked) -> Sequence[StoredRecord]:
+        """Make a session whose first turn is open, in one write: whoever finds it finds its message, too.
+
+        Raises:
+            RequestRefused: there is no such agent any more, or its tools can't be had.
+        """
+        made = await self._baselines.make(SessionAsked(agent=asked.agent))
+        await self._keep_specs(made)
+        baseline = made.baseline
+        now = self._clock.now()
+        session = NewSession(
+            id=asked.session,
+            owner=asked.owner,
+            title="",
+            metadata={},
+            agent=made.agent,
+            parent=asked.parent,
+            created_at=now,
+        )
+        created = SessionCreated(
+            agent=made.agent,
+            baseline=baseline,
+            parent=asked.parent,
+            data_class=asked.data_class,
+            untrusted=asked.untrusted,
+            depth=asked.depth,
+        )
+        user = User(content=asked.content, options=replace(asked.options, limits=baseline.limits))
+        entries = [
+            Entry(session=session.id, turn=None, seq=1, time=now, record=created),
+            Entry(session=session.id, turn=asked.turn, seq=2, time=now, record=user),
+        ]
+        drafts = [RecordDraft(turn=entry.turn, type=entry.record.type, body=encode_record(entry)) for entry in entries]
+        return await self._log.create_session(session, drafts, session_status(fold(entries)))
+
+    async def _keep_specs(self, made: MadeBaseline) -> None:
+        if made.specs is not None and made.baseline.tools.hash is not None:
+            # Before the session that names them, so that a crash in between leaves no session without its specs.
+            await self._log.put_specs(made.baseline.tools.hash, made.specs)
 
     def _new(self, asked: SessionAsked, owner: OwnerId, agent: str | None) -> NewSession:
         return NewSession(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from service.codec import decode_record, encode_record
 from service.core.errors import ProblemCode, RequestRefused
-from service.core.forking import NothingToFork, before_turn
+from service.core.forking import NothingToFork, before_turn, renumbered
 from service.core.ids import SessionId
 from service.core.records import Entry, ForkLink, SessionCreated, ToolResult
 from service.core.session_status import SessionStatus
@@ -50,7 +50,7 @@ class SessionForking:
         place = stored[copied[-1].seq - 1] if copied else stored[0]
         link = ForkLink(session=source.id, seq=place.seq, hash=place.hash.hex())
         first = Entry(session=session, turn=None, seq=1, time=now, record=replace(created, parent=None, fork=link))
-        copies = [first] + [replace(entry, session=session, seq=seq) for seq, entry in enumerate(copied, start=2)]
+        copies = [first, *renumbered(copied, session)]
         drafts = [_draft(first, None)] + [
             _draft(copy, await self._whole(source.id, entry)) for copy, entry in zip(copies[1:], copied, strict=True)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.access.model_server import ModelServer
 from service.core.agents import AgentProfile, AgentProfiles
 from service.core.baseline import (
     Baseline,
@@ -16,10 +17,9 @@ from service.core.baseline import (
 )
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.limits import LimitTooHigh, lowered
-from service.core.local_tools import local_tools, mode_for
+from service.core.local_tools import HANDOFF_TO, local_tools, mode_for
 from service.core.tool_port import ToolSpec
 from service.core.tool_specs import encode_specs, hash_specs
-from service.turns.model_server import ModelServer
 from service.turns.requests import SessionAsked, ToolsAsked
 from service.turns.spec_probe import SpecProbe
 from service.turns.tool_catalog import ToolCatalog
@@ -79,7 +79,7 @@ class BaselineMaker:
         )
         system = asked.system if asked.system is not None else profile.system
         baseline = Baseline(
-            system=_with_note(system) if tools.names else system,
+            system=_with_note(system) if specs is not None else system,
             tools=tools,
             model=asked.model or profile.model or self._model,
             sampling={**profile.sampling, **(asked.sampling or {})},
@@ -99,12 +99,16 @@ class BaselineMaker:
 
     async def _selection(self, asked: ToolsAsked) -> tuple[ToolSelection, bytes | None]:
         """Give the session's tools with the spec list to keep: the port's, and behind them our own."""
-        listed = await self._listed(asked)
-        if not listed:
+        agents = {name: profile.description for name, profile in self._agents.profiles.items()}
+        # None means none, handing over among them; who wants that alone names it (G1).
+        if asked.names == ():
+            return ToolSelection(), None
+        listed = await self._listed(asked, known={HANDOFF_TO} if agents else set())
+        if not listed and not agents:
             return ToolSelection(), None
         tokens = (await self._probe.look(listed)).tokens
         mode = mode_for(asked.mode, tokens, self._discover_above_tokens)
-        local = local_tools(mode)
+        local = local_tools(mode, agents)
         encoded = encode_specs((*listed, *local))
         shown = local if mode is ToolMode.DISCOVER else (*listed, *local)
         selection = ToolSelection(
@@ -115,18 +119,16 @@ class BaselineMaker:
         )
         return selection, encoded
 
-    async def _listed(self, asked: ToolsAsked) -> tuple[ToolSpec, ...]:
-        if asked.names == ():
+    async def _listed(self, asked: ToolsAsked, *, known: set[str]) -> tuple[ToolSpec, ...]:
+        if asked.names is not None and known.issuperset(asked.names):
             return ()
         listed = {spec.name: spec for spec in (await self._tools.listing()).specs}
         if asked.names is None:
             return tuple(listed.values())
-        unknown = [name for name in asked.names if name not in listed]
+        unknown = [name for name in asked.names if name not in listed and name not in known]
         if unknown:
-            known = ", ".join(listed) or "none"
-            raise RequestRefused(
-                ProblemCode.VALIDATION, f"The tool port has no tool {unknown[0]!r}. Its tools: {known}."
-            )
+            has = ", ".join(listed) or "none"
+            raise RequestRefused(ProblemCode.VALIDATION, f"The tool port has no tool {unknown[0]!r}. Its tools: {has}.")
         # The port's order, whatever the order of the names: the same tools always make the same prompt.
         return tuple(spec for name, spec in listed.items() if name in asked.names)
 

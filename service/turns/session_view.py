@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from service.codec import decode_record
 from service.core.records import SessionCreated
 from service.core.views import ContextFill, SessionView
 from service.ports import SessionRow
+from service.turns.compaction import ByHand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """What came of a compaction by hand, and the session as it is then."""
+
+    by_hand: ByHand
+    session: SessionView
 
 
 def session_view(row: SessionRow, context_tokens: int | None) -> SessionView:

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
-import structlog
-
+from service.access.keyed_requests import KeyedRequests
+from service.access.leaving_clients import LeavingClients
+from service.access.model_server import ModelServer
 from service.codec import decode_record
-from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
+from service.core.decisions import DecisionAsked
+from service.core.errors import ProblemCode, RequestRefused, SequenceConflict
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import ToolResult
+from service.core.records import PendingCall
 from service.core.request_key import RequestKey
-from service.core.signals import SessionDeleted, ShuttingDown
+from service.core.session_status import SessionState
+from service.core.signals import ShuttingDown
 from service.core.turn_view import turn_view, turn_views
 from service.core.views import PromptView, SessionView, TurnState, TurnView
 from service.ports import Clock, SessionLog, SessionRow, StoredRecord
+from service.turns.approvals import Approvals
+from service.turns.compaction import Compactor
+from service.turns.deletion import SessionDeletion
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.following import Following
 from service.turns.intake import TurnIntake
-from service.turns.keyed_requests import KeyedRequests
 from service.turns.live_sessions import LiveSessions
-from service.turns.model_server import ModelServer
+from service.turns.pauses import Decided, Pauses
+from service.turns.recovery import resume_unfinished
 from service.turns.requests import SessionAsked, TurnAsked
 from service.turns.session_creation import SessionCreation
-from service.turns.session_view import session_view
+from service.turns.session_view import Compacted, session_view
 from service.turns.store_follower import StoreFollower
-
-log = structlog.get_logger(__name__)
-
-# How long a delete waits for the turn that it cancels, in seconds (H9).
-CANCEL_WAIT_S = 10.0
+from service.turns.turn_waiting import TurnWaiting
+from service.turns.whole_results import whole_result
 
 
 class Sessions:
@@ -48,6 +51,8 @@ class Sessions:
         server: ModelServer,
         creation: SessionCreation,
         intake: TurnIntake,
+        approvals: Approvals,
+        compactor: Compactor,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -56,10 +61,13 @@ class Sessions:
         self._server = server
         self._creation = creation
         self._intake = intake
+        self._compactor = compactor
+        self._pauses = Pauses(log, live, approvals)
         self._following = Following(log, feeds)
-        self._keyed = KeyedRequests(log)
-        self._deleting: set[SessionId] = set()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._keyed = KeyedRequests(log.keyed)
+        self._deletion = SessionDeletion(log, live, feeds)
+        self._leaving = LeavingClients()
+        self._waiting = TurnWaiting(live, feeds)
 
     async def create(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None = None) -> SessionView:
         """Make a session; a repeated `key` gives the one that was made with it (H3).
@@ -79,15 +87,18 @@ class Sessions:
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""
-        return self._view(await self._row(session, owner))
+        return await self._view(await self._row(session, owner))
 
     async def page(
-        self, owner: OwnerId, *, limit: int, after: SessionId | None
+        self, owner: OwnerId, *, limit: int, after: SessionId | None, search: str = ""
     ) -> tuple[Sequence[SessionView], SessionId | None]:
-        """Give sessions, newest first, and the cursor of the next page (None on the last one)."""
-        rows = await self._log.sessions(owner=owner, limit=limit + 1, before=after)
+        """Give sessions, newest first, and the cursor of the next page (None on the last one).
+
+        Only those with `search` in their title, id or agent, when it is not empty.
+        """
+        rows = await self._log.sessions(owner=owner, limit=limit + 1, before=after, search=search)
         following = rows[limit - 1].id if len(rows) > limit else None
-        return [self._view(row) for row in rows[:limit]], following
+        return [await self._view(row) for row in rows[:limit]], following
 
     async def update(
         self, session: SessionId, owner: OwnerId, *, title: str | None, metadata: JsonObject | None
@@ -97,25 +108,16 @@ class Sessions:
         row = await self._log.update_session(session, title=title, metadata=metadata, now=self._clock.now())
         if row is None:
             raise _no_such("session", session)
-        return self._view(row)
+        return await self._view(row)
 
     async def delete(self, session: SessionId, owner: OwnerId) -> None:
         """Cancel what runs, end the followers, and remove the session with all that it kept (H9)."""
         await self._row(session, owner)
-        self._deleting.add(session)
-        try:
-            with self._live.barred(session):
-                # What does not end in this time loses its log, and all that it writes then is refused.
-                await self._live.cancel(session, within_s=CANCEL_WAIT_S)
-                await self._log.delete_session(session)
-            self.removed(session)
-        finally:
-            self._deleting.discard(session)
+        await self._deletion.delete(session)
 
     def removed(self, session: SessionId) -> None:
         """Take note that the store removed an idle session: its followers end (S7, H9)."""
-        self._live.forget(session)
-        self._feeds.close_one(session, SessionDeleted())
+        self._deletion.removed(session)
 
     async def start_turn(
         self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None = None
@@ -136,7 +138,7 @@ class Sessions:
             return await self._start_turn(session, owner, asked, key)
 
     async def _start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None) -> TurnId:
-        await self._live.settled(session)
+        await self._waiting.settled(session)
         row = await self._row(session, owner)
         try:
             return await self._intake.take(row, asked, key)
@@ -153,13 +155,15 @@ class Sessions:
     async def turns(self, session: SessionId, owner: OwnerId) -> Sequence[TurnView]:
         """Give all turns of a session, oldest first."""
         await self._row(session, owner)
-        return turn_views(decode_record(stored.body) for stored in await self._log.read(session))
+        views = turn_views(decode_record(stored.body) for stored in await self._log.read(session))
+        return [await self._pauses.shown(view) for view in views]
 
     async def cancel(self, session: SessionId, turn: TurnId, owner: OwnerId) -> tuple[TurnView, bool]:
         """Cancel a turn; the flag says that it had ended before (T13)."""
         view = await self.turn(session, turn, owner)
         if view.state is TurnState.FINISHED:
             return view, True
+        await self._waiting.settled(session)
         if await self._intake.cancel_queued(session, turn):
             return await self._turn(session, turn), False
         run = self._live.run_of(session)
@@ -170,28 +174,44 @@ class Sessions:
             await self._live.cancel(session)
         return await self._turn(session, turn), False
 
+    async def decide(
+        self,
+        session: SessionId,
+        turn: TurnId,
+        owner: OwnerId,
+        asked: Sequence[DecisionAsked],
+        *,
+        by: str,
+        key: RequestKey | None = None,
+    ) -> Decided:
+        """Take decisions on calls of this turn, or of the child that it waits for, all or none (A2).
+
+        Exactly the same decisions again are taken as the first time; a repeated `key` must come with them (H3).
+
+        Raises:
+            RequestRefused: one of them can't be taken, or the service shuts down.
+        """
+        self._live.refuse_at_shutdown()
+        await self.turn(session, turn, owner)
+        async with self._keyed.first(key):
+            return await self._pauses.decide(session, turn, asked, by=by, key=key)
+
+    async def pending(self, owner: OwnerId) -> Sequence[PendingCall]:
+        """Give what waits for a decision, over all sessions, what was asked first before the others (A6)."""
+        return await self._pauses.pending(owner)
+
     def left(self, session: SessionId, turn: TurnId, owner: OwnerId) -> None:
         """Take note that the client for whom the turn runs has gone: the turn is cancelled (H5).
 
         A client that a stopping service sends away has not gone: its turn goes on with the next start.
         """
-        if self._live.is_shutting_down:
-            return
-        task = asyncio.create_task(self._cancel_left(session, turn, owner), name=f"client of {turn} left")
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
-
-    async def _cancel_left(self, session: SessionId, turn: TurnId, owner: OwnerId) -> None:
-        try:
-            await self.cancel(session, turn, owner)
-        except (RequestRefused, StoreFailure) as failure:
-            # The session was deleted, or the store is broken: then the turn has an end of its own.
-            log.info("turn.not_cancelled", session=session, turn=turn, reason=str(failure))
+        if not self._live.is_shutting_down:
+            self._leaving.soon(turn, self.cancel(session, turn, owner))
 
     async def wait(self, session: SessionId, turn: TurnId, owner: OwnerId) -> TurnView:
         """Wait until the turn has ended, or waits for a person, and give it."""
         await self._row(session, owner)
-        await self._live.over(session, turn)
+        await self._waiting.over(session, turn)
         return await self._turn(session, turn)
 
     async def records(self, session: SessionId, owner: OwnerId, *, after: int, limit: int) -> Sequence[StoredRecord]:
@@ -205,21 +225,30 @@ class Sessions:
         Raises:
             RequestRefused: there is no such record, or it is no tool result.
         """
-        found = await self.records(session, owner, after=seq - 1, limit=1)
-        if not found or found[0].seq != seq:
-            raise RequestRefused(ProblemCode.NOT_FOUND, f"There is no record {seq} in this session.")
-        record = decode_record(found[0].body).record
-        if not isinstance(record, ToolResult):
-            detail = f"Record {seq} is of type {record.type!r}; only a tool_result has a full text."
-            raise RequestRefused(ProblemCode.NOT_FOUND, detail)
-        kept = await self._log.full_text(session, seq)
-        # Nothing is kept of a result that was not cut, nor of an answer too long to be read to its end.
-        return record.content if kept is None else kept.decode()
+        await self._row(session, owner)
+        return await whole_result(self._log, session, seq)
 
     async def messages(self, session: SessionId, owner: OwnerId) -> PromptView:
         """Give what the model would be sent now."""
         live = await self._live.look_at(await self._row(session, owner))
         return PromptView(messages=live.messages, tools=live.toolset.prompt_specs)
+
+    async def compact(self, session: SessionId, owner: OwnerId) -> Compacted:
+        """Summarise the oldest part of an idle session (C1).
+
+        Raises:
+            RequestRefused: the session is busy, or the service stops.
+        """
+        self._live.refuse_at_shutdown()
+        await self._row(session, owner)
+        await self._waiting.settled(session)
+        try:
+            done = await self._intake.apart(await self._row(session, owner), self._compactor.by_hand)
+        except SequenceConflict:
+            # The session was deleted in the meantime; anything else is a fault of ours.
+            await self._row(session, owner)
+            raise
+        return Compacted(by_hand=done, session=await self.view(session, owner))
 
     async def follow(
         self,
@@ -232,14 +261,14 @@ class Sessions:
     ) -> Follower | None:
         """Prepare to follow a session or one of its turns; all that can be refused is refused here (H6).
 
-        `until_pause` is the stream of a POST: from the turn's first record on, every delta, until it ends or waits
-        for a person. None says that the turn's end was seen already.
+        `until_pause` is the stream of a POST: from the turn's first record, or from behind the cursor on, every delta,
+        until it ends or waits for a person. None says that the turn's end was seen already.
         """
         row = await self._row(session, owner)
         if turn is None:
             return await self._following.session(row, after_pos)
         view = await self._turn(session, turn)
-        return await self._following.turn(view, after_pos, from_start=until_pause)
+        return await self._following.turn(view, after_pos, until_pause=until_pause)
 
     async def follow_all(self, owner: OwnerId, after_pos: int | None) -> StoreFollower:
         """Prepare to follow all sessions of an owner; without a cursor from now on (H6)."""
@@ -247,25 +276,21 @@ class Sessions:
 
     async def resume_unfinished(self) -> None:
         """Go on with every turn that the last process left unfinished (S4)."""
-        for session in await self._log.busy_sessions():
-            row = await self._log.session(session)
-            try:
-                if row is not None:
-                    await self._live.resume(row)
-            except StoreFailure as failure:
-                # One log that can't be read must not keep the others waiting.
-                log.error("turn.not_resumed", session=session, reason=str(failure))
+        await resume_unfinished(self._log, self._live)
 
     async def shut_down(self, drain_s: float) -> None:
         """Take no new turns, end the streams, and give running turns some time (H8)."""
         await self._live.shut_down(drain_s, ShuttingDown())
 
-    def _view(self, row: SessionRow) -> SessionView:
-        return session_view(row, self._server.context_tokens)
+    async def _view(self, row: SessionRow) -> SessionView:
+        view = session_view(row, self._server.context_tokens)
+        waits = row.status.child is not None and await self._pauses.waits(row)
+        status = replace(view.status, state=SessionState.AWAITING_APPROVAL) if waits else view.status
+        return replace(view, status=status)
 
     async def _row(self, session: SessionId, owner: OwnerId) -> SessionRow:
         row = await self._log.session(session)
-        if row is None or row.owner != owner or session in self._deleting:
+        if row is None or row.owner != owner or self._deletion.is_going(session):
             raise _no_such("session", session)
         return row
 
@@ -273,7 +298,7 @@ class Sessions:
         stored = await self._log.read(session, turn=turn)
         if not stored:
             raise _no_such("turn", turn)
-        return turn_view([decode_record(record.body) for record in stored])
+        return await self._pauses.shown(turn_view([decode_record(record.body) for record in stored]))
 
 
 def _no_such(what: str, name: str) -> RequestRefused:

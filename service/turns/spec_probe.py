@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from service.access.model_server import ModelServer
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ModelFailure, UpstreamHttp
 from service.core.tool_port import LeftOutTool, ToolSpec
 from service.core.tool_specs import encode_specs, hash_specs, prompt_form
 from service.core.visible import visible
 from service.ports import Llama
-from service.turns.model_server import ModelServer
 
 log = structlog.get_logger(__name__)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from service.access.model_server import ModelServer
 from service.core.completion_events import Completion
-from service.core.errors import ModelFailure
+from service.core.errors import ContextFull, ErrorKind, ModelFailure
 from service.core.records import Record
 from service.core.retry import Remedy, Shown, Trouble, counted_as, delay_s, is_full, rule_for, trouble_of
 from service.core.signals import Retrying
@@ -12,8 +13,8 @@ from service.core.turn_records import PartialAnswer, of_attempt, of_completion, 
 from service.ports import Clock, Ids, Meter
 from service.turns.asking import Asking
 from service.turns.cache_watch import CacheWatch
+from service.turns.compaction import Compactor
 from service.turns.live_session import LiveSession
-from service.turns.model_server import ModelServer
 
 
 class StepRunner:
@@ -24,6 +25,7 @@ class StepRunner:
         asking: Asking,
         server: ModelServer,
         cache: CacheWatch,
+        compactor: Compactor,
         meter: Meter,
         clock: Clock,
         ids: Ids,
@@ -33,19 +35,25 @@ class StepRunner:
         self._asking = asking
         self._server = server
         self._cache = cache
+        self._compactor = compactor
         self._meter = meter
         self._clock = clock
         self._ids = ids
         self._retry_attempts = retry_attempts
 
     async def run(self, live: LiveSession, ask: AskModel) -> None:
-        """Run one attempt at the step; whatever the model does becomes records.
+        """Run one attempt at the step, as soon as its prompt fits; whatever the model does becomes records.
 
         Raises:
             StoreFailure: the records could not be kept.
         """
         try:
-            answer = await self._asking.ask(live, ask)
+            prompt_tokens = await self._compactor.make_room(live)
+        except ContextFull as full:
+            await live.append(*of_failure(live.state, full, PartialAnswer(), full=True))
+            return
+        try:
+            answer = await self._asking.ask(live, ask, prompt_tokens=prompt_tokens)
         except ModelFailure as failure:
             step = live.feed.step
             await self._failed(live, ask, failure, step.left_behind() if step is not None else PartialAnswer())
@@ -86,8 +94,11 @@ class StepRunner:
         kind = counted_as(trouble, failure)
         shown = Shown.TEXT if step is not None and step.shown else Shown.NOTHING
         rule = rule_for(trouble, kind, shown, before=state.failures, retry_attempts=self._retry_attempts)
+        if is_full(trouble, failure):
+            await self._is_full(live, ask, failure, partial)
+            return
         if rule.remedy not in (Remedy.AGAIN, Remedy.AGAIN_ALONE):
-            await live.append(*of_failure(state, failure, partial, full=is_full(trouble, failure)))
+            await live.append(*of_failure(state, failure, partial))
             return
         await live.append(*of_attempt(state, kind, partial))
         attempt = len(live.state.failures)
@@ -98,3 +109,23 @@ class StepRunner:
             retrying = Retrying(step=ask.step, attempt=attempt, reason=kind, delay_ms=round(wait_s * 1000))
             live.feed.publish_signal(live.state.turn, retrying)
         await self._clock.sleep(wait_s)
+
+    async def _is_full(self, live: LiveSession, ask: AskModel, failure: ModelFailure, partial: PartialAnswer) -> None:
+        """Compact and let the same step be asked again, or end the turn where nothing makes room (T4, C1)."""
+        full = failure if isinstance(failure, ContextFull) else _as_full(failure)
+        step = live.feed.step
+        try:
+            await self._compactor.make_room(live, full=full)
+        except ContextFull:
+            await live.append(*of_failure(live.state, failure, partial, full=True))
+            return
+        await live.append(*of_attempt(live.state, ErrorKind.CONTEXT_FULL, partial))
+        if step is not None and step.shown:
+            attempt = len(live.state.failures)
+            retrying = Retrying(step=ask.step, attempt=attempt, reason=ErrorKind.CONTEXT_FULL, delay_ms=0)
+            live.feed.publish_signal(live.state.turn, retrying)
+
+
+def _as_full(failure: ModelFailure) -> ContextFull:
+    # In mid-stream some servers only say it in words.
+    return ContextFull(failure.message, prompt_tokens=None, context_tokens=None, status=failure.status)

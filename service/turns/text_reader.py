@@ -6,14 +6,17 @@ Above: the followers. Below: the text of the step, which is kept once for all re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from service.codec import decode_record
 from service.core.ids import SessionId, TurnId
-from service.core.records import Assistant, Attempt
+from service.core.records import Assistant, Attempt, TurnFinished
 from service.core.signals import ContentDelta, Partial, ReasoningDelta, Signal
 from service.ports import StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.step_text import StepText
+
+_ENDS_TEXT = frozenset({Assistant.type, Attempt.type, TurnFinished.type})
 
 
 @dataclass(slots=True)
@@ -40,20 +43,24 @@ class TextReader:
         self._session = session
         self._live = live
         self._at: _Place | None = None
+        # The last record that ended a step's text: it may be read in the log before the text in flight is forgotten.
+        self._last: StoredRecord | None = None
+        self._over: tuple[TurnId | None, float, float] = None, 0, 0
 
     def rest_before(self, stored: StoredRecord) -> list[Event]:
         """Give what a record of an answer has of text that this reader was not told yet.
 
         A step may end before a slow reader has taken its last deltas; they are in the record, so nothing is lost.
         """
-        if stored.type == Attempt.type:
-            # The next attempt says it all anew.
-            self._at = None
+        if stored.type not in _ENDS_TEXT:
+            return []
+        self._last = stored
+        # The next attempt says it all anew.
+        at, self._at = self._at, None
         if not self._live or stored.type != Assistant.type:
             return []
         record = decode_record(stored.body).record
         assert isinstance(record, Assistant)  # its type says so
-        at, self._at = self._at, None
         if at is None or (at.turn, at.step) != (stored.turn, record.step):
             at = _Place(turn=stored.turn, step=record.step, attempt=0)
         return self._deltas(at, record.reasoning[at.reasoning_offset :], record.content[at.content_offset :])
@@ -61,7 +68,7 @@ class TextReader:
     def next_of(self, step: StepText | None) -> list[Event]:
         """Give what is new of the step in flight; from now on this reader is live."""
         live, self._live = self._live, True
-        if step is None:
+        if step is None or self._is_over(step):
             return []
         at = self._at
         self._at = _at_end_of(step)
@@ -76,6 +83,14 @@ class TextReader:
             "".join(step.content.pieces[at.content_pieces :]),
         )
 
+    def _is_over(self, step: StepText) -> bool:
+        """Say whether the log, as far as this reader was told of it, holds how this attempt ended."""
+        if self._last is not None:
+            self._over = _over_by(self._last)
+            self._last = None
+        turn, first_step, first_attempt = self._over
+        return step.turn == turn and (step.step, step.attempt) < (first_step, first_attempt)
+
     def _deltas(self, at: _Place, thought: str, said: str) -> list[Event]:
         events: list[Event] = []
         if thought:
@@ -87,6 +102,17 @@ class TextReader:
 
     def _event(self, turn: TurnId | None, signal: Signal) -> SignalEvent:
         return SignalEvent(session=self._session, turn=turn, signal=signal)
+
+
+def _over_by(stored: StoredRecord) -> tuple[TurnId | None, float, float]:
+    """Give the turn of a record that ended a text, and the first step and attempt that it leaves to come."""
+    match decode_record(stored.body).record:
+        case Attempt(step=step, attempt=attempt):
+            return stored.turn, step, attempt
+        case Assistant(step=step):
+            return stored.turn, step, inf
+        case _:
+            return stored.turn, inf, inf
 
 
 def _at_end_of(step: StepText) -> _Place:

@@ -6,6 +6,7 @@ Above: the command line, which serves it. Below: `guard.py` (who may call), `rou
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -20,9 +21,10 @@ from service.config import Settings
 from service.core.json_types import JsonObject
 from service.web import problems
 from service.web.contract import TITLE, describe
+from service.web.dashboard_files import Dashboard, read_dashboard
 from service.web.guard import Guard
 from service.web.origins import AllowedNames
-from service.web.routes import ROUTERS
+from service.web.routes import BODIES, ROUTERS
 from service.web.security_headers import SecurityHeaders
 from service.web.sse import leave_shutdown_to_followers
 
@@ -30,7 +32,7 @@ Build = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 # Headers of ours that a page of an allowed origin may read.
 _EXPOSED = ["Location", "Content-Location", "Preference-Applied", "Retry-After"]
-_ACCEPTED = ["Content-Type", "Prefer", "Last-Event-ID"]
+_ACCEPTED = ["Content-Type", "Prefer", "Last-Event-ID", "Idempotency-Key"]
 
 
 class WebApp(FastAPI):
@@ -39,7 +41,7 @@ class WebApp(FastAPI):
     def openapi(self) -> JsonObject:
         """Describe the API, once."""
         if self.openapi_schema is None:
-            self.openapi_schema = describe(self.routes)
+            self.openapi_schema = describe(self.routes, BODIES)
         return self.openapi_schema
 
 
@@ -47,10 +49,11 @@ def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
     """Make the app; what it stands on is built when it is started and taken down when it stops."""
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Application]]:
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Application | Dashboard]]:
         leave_shutdown_to_followers()
+        dashboard = await asyncio.to_thread(read_dashboard)
         async with build(settings) as application:
-            yield {"application": application}
+            yield {"application": application, "dashboard": dashboard}
 
     app = WebApp(
         title=TITLE,
@@ -73,7 +76,12 @@ def _middleware(settings: Settings) -> list[Middleware]:
     names = AllowedNames.of(settings.host, settings.allowed_hosts, settings.allowed_origins)
     guard = [
         Middleware(SecurityHeaders),
-        Middleware(Guard, names=names, max_body_bytes=settings.max_body_bytes),
+        Middleware(
+            Guard,
+            names=names,
+            max_body_bytes=settings.max_body_bytes,
+            max_upload_bytes=settings.max_upload_bytes,
+        ),
     ]
     if not settings.allowed_origins:
         return guard

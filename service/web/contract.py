@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
@@ -59,12 +60,13 @@ def _described(codes: list[ProblemCode]) -> JsonObject:
     return {"description": f"{STATUS[codes[0]].phrase}: {told}.", "content": content}
 
 
-def describe(routes: list[BaseRoute]) -> JsonObject:
-    """Write the OpenAPI document of the routes."""
+def describe(routes: list[BaseRoute], more: Sequence[type[BaseModel]]) -> JsonObject:
+    """Write the OpenAPI document of the routes; `more` are models that a route names without declaring them."""
     document = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes)
-    problem = Problem.model_json_schema(ref_template=REF.replace("{}", "{model}"))
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas.update(problem.pop("$defs"), Problem=problem)
+    for model in (Problem, *more):
+        schema = model.model_json_schema(ref_template=REF.replace("{}", "{model}"))
+        schemas.update(schema.pop("$defs", {}), **{model.__name__: schema})
     for operations in document["paths"].values():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):

@@ -16,7 +16,7 @@ from service.config import Settings
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.core.request_key import RequestKey, body_hash
-from service.web.negotiation import EVENT_STREAM, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
+from service.web.negotiation import EVENT_STREAM, HTML, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
 from service.web.validation import UNKNOWN, refused_field
 
 # The store's integers are 64 bits wide; a larger cursor lies beyond its end in any case.
@@ -52,28 +52,35 @@ def only_query(*names: str) -> Any:
     return Depends(check)
 
 
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[!-~]{1,255}$",
+        description="1 to 255 visible ASCII characters: the same request with it again gives the first answer.",
+    ),
+]
+
+
 async def request_key(
-    request: Request,
-    owner: Annotated[OwnerId, Depends(owner)],
-    key: Annotated[
-        str | None,
-        Header(
-            alias="Idempotency-Key",
-            pattern="^[!-~]{1,255}$",
-            description="1 to 255 visible ASCII characters: the same request with it again gives the first answer.",
-        ),
-    ] = None,
+    request: Request, owner: Annotated[OwnerId, Depends(owner)], key: IdempotencyKey = None
 ) -> RequestKey | None:
     """Read the request's key (H3).
 
     Raises:
         RequestRefused: validation.
     """
-    if key is None:
-        return None
+    return None if key is None else key_of(request, owner, key, body_hash(await request.body()))
+
+
+def key_of(request: Request, owner: OwnerId, key: str, body: bytes) -> RequestKey:
+    """Give the key of a request whose body has this hash (H3).
+
+    Raises:
+        RequestRefused: validation.
+    """
     if len(request.headers.getlist("idempotency-key")) > 1:
         raise refused_field("header", "Idempotency-Key", "should be sent once")
-    body = body_hash(await request.body())
     return RequestKey(owner=owner, method=request.method, path=request.url.path, key=key, body=body)
 
 
@@ -119,6 +126,11 @@ async def records_media_type(request: Request) -> str:
         RequestRefused: not_acceptable.
     """
     return _wanted(request, JSON, NDJSON)
+
+
+async def page_or_index(request: Request) -> str:
+    """Choose between the dashboard and the list of addresses, which also answers those that take neither."""
+    return preferred(_accept(request), (JSON, HTML)) or JSON
 
 
 def _wanted(request: Request, *offers: str) -> str:
@@ -180,5 +192,6 @@ ResumeAfter = Annotated[int | None, Depends(resume_after)]
 RecordCursor = Annotated[int, Depends(record_cursor)]
 RecordSeq = Annotated[int, Depends(record_seq)]
 RecordsMediaType = Annotated[str, Depends(records_media_type)]
+PageOrIndex = Annotated[str, Depends(page_or_index)]
 SessionPath = Annotated[SessionId, Path(description="The session's id.")]
 TurnPath = Annotated[TurnId, Path(description="The turn's id.")]

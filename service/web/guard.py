@@ -5,6 +5,7 @@ Pure ASGI, because every request passes here, streams too. Above: `app.py`. Belo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
 from starlette.datastructures import Headers
@@ -12,20 +13,23 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.core.errors import ProblemCode, RequestRefused
-from service.web.negotiation import JSON
+from service.web.negotiation import JSON, MULTIPART
 from service.web.origins import AllowedNames
 from service.web.problems import STATUS, problem_response
 
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_UPLOADS = frozenset({("POST", "/readings")})
+"""Where files may be sent."""
 
 
 class Guard:
     """Refuse a request before any of the app runs and before its body is read."""
 
-    def __init__(self, app: ASGIApp, *, names: AllowedNames, max_body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, names: AllowedNames, max_body_bytes: int, max_upload_bytes: int) -> None:
         self._app = app
         self._names = names
-        self._max_body_bytes = max_body_bytes
+        self._body = _Bound("body", max_body_bytes, "max_body_bytes")
+        self._upload = _Bound("upload", max_upload_bytes, "max_upload_bytes")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of the server."""
@@ -33,22 +37,24 @@ class Guard:
             await self._app(scope, receive, send)
             return
         try:
-            self._check(scope)
+            bound = self._check(scope)
         except RequestRefused as refused:
             await problem_response(refused, scope)(scope, receive, send)
             return
-        await self._app(scope, _capped(receive, self._max_body_bytes), send)
+        await self._app(scope, _capped(receive, bound), send)
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope) -> _Bound:
         headers = Headers(scope=scope)
         # The host first: what is ours is judged by it.
         self._check_host(headers)
         check_peer(scope, headers)
         self._check_origin(headers)
-        check_content_type(scope["method"], headers)
+        check_content_type(scope["method"], scope["path"], headers)
+        bound = self._upload if media_type_of(headers) == MULTIPART else self._body
         length = headers.get("content-length")
-        if length is not None and int(length) > self._max_body_bytes:
-            raise RequestRefused(ProblemCode.TOO_LARGE, _too_large(self._max_body_bytes))
+        if length is not None and int(length) > bound.bytes:
+            raise RequestRefused(ProblemCode.TOO_LARGE, bound.exceeded)
+        return bound
 
     def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
@@ -87,22 +93,44 @@ def _is_loopback(client: tuple[str, int] | None) -> bool:
     return (mapped or address).is_loopback
 
 
-def check_content_type(method: str, headers: Headers) -> None:
+def check_content_type(method: str, path: str, headers: Headers) -> None:
     """Let a body in only as JSON: a type that a page's form can't send without being asked about first (K1).
+
+    Files come as a form; a page of another origin that sends one is refused by its `Origin`.
 
     Raises:
         RequestRefused: unsupported_media_type.
     """
     has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-    content_type = headers.get("content-type")
-    if not has_body and (content_type is None or method not in _METHODS_WITH_BODY):
+    if not has_body and ("content-type" not in headers or method not in _METHODS_WITH_BODY):
         return
-    if (content_type or "").partition(";")[0].strip().lower() != JSON:
-        detail = f"a body is read as {JSON} only; send that as Content-Type"
+    taken = (JSON, MULTIPART) if (method, path) in _UPLOADS else (JSON,)
+    if media_type_of(headers) not in taken:
+        detail = f"a body is read as {' or '.join(taken)} only; send that as Content-Type"
         raise RequestRefused(ProblemCode.UNSUPPORTED_MEDIA_TYPE, detail)
 
 
-def _capped(receive: Receive, max_bytes: int) -> Receive:
+def media_type_of(headers: Headers) -> str:
+    """Give the type of a body without its parameters, in small letters; empty where none is named."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """How many bytes a body may have, and which setting says so."""
+
+    what: str
+    bytes: int
+    setting: str
+
+    @property
+    def exceeded(self) -> str:
+        """Say it."""
+        article = "an" if self.what == "upload" else "a"
+        return f"{article} {self.what} has at most {self.bytes} bytes (setting {self.setting})"
+
+
+def _capped(receive: Receive, bound: _Bound) -> Receive:
     """Count the body as it comes, for those that don't tell their length."""
     seen = 0
 
@@ -111,13 +139,9 @@ def _capped(receive: Receive, max_bytes: int) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             seen += len(message.get("body", b""))
-            if seen > max_bytes:
+            if seen > bound.bytes:
                 # The one type of error that the framework lets through from a body's reading.
-                raise HTTPException(STATUS[ProblemCode.TOO_LARGE].code, _too_large(max_bytes))
+                raise HTTPException(STATUS[ProblemCode.TOO_LARGE].code, bound.exceeded)
         return message
 
     return receive_counted
-
-
-def _too_large(max_bytes: int) -> str:
-    return f"a body has at most {max_bytes} bytes (setting max_body_bytes)"

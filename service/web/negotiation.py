@@ -11,6 +11,8 @@ EVENT_STREAM = "text/event-stream"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 PLAIN_TEXT = "text/plain"
+HTML = "text/html"
+MULTIPART = "multipart/form-data"
 
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 

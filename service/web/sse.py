@@ -14,11 +14,13 @@ from sse_starlette.event import ServerSentEvent
 from sse_starlette.sse import AppStatus, EventSourceResponse, SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
-from service.codec import encode_signal, encode_stored
+from service.codec import encode_reading_signal, encode_signal, encode_stored
 from service.core.errors import StoreFailure
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.signals import ShuttingDown, StoreBroken
-from service.ports import StoredRecord
+from service.ports import StoredReadingRecord, StoredRecord
+from service.readings.feed import ReadingSignalEvent
+from service.readings.follower import ReadingEvent
 from service.turns.events import Event, SignalEvent
 from service.web.negotiation import EVENT_STREAM
 
@@ -30,6 +32,8 @@ CHUNK_BYTES = 64 * 1024
 RETRY_AFTER_SHUTDOWN = b"retry: 5000\n"
 
 Batches = AbstractAsyncContextManager[AsyncIterable[Sequence[Event]]]
+ReadingBatches = AbstractAsyncContextManager[AsyncIterable[Sequence[ReadingEvent]]]
+AnyEvent = Event | ReadingEvent
 """What is followed: entered once, it gives events that are ready together."""
 
 log = structlog.get_logger(__name__)
@@ -42,18 +46,32 @@ def one_line(data: bytes) -> bytes:
     )
 
 
-def frame(event: Event) -> bytes:
+def frame(event: AnyEvent) -> bytes:
     """Write one event; only records have an id, because only they can be resumed from."""
-    if isinstance(event, StoredRecord):
+    if isinstance(event, StoredRecord | StoredReadingRecord):
         data = one_line(encode_stored(event))
         return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.pos, event.type.encode(), data)
-    data = one_line(encode_signal(event.session, event.turn, event.signal))
+    if isinstance(event, SignalEvent):
+        data = one_line(encode_signal(event.session, event.turn, event.signal))
+    else:
+        data = one_line(encode_reading_signal(event.reading, event.signal))
     retry = RETRY_AFTER_SHUTDOWN if isinstance(event.signal, ShuttingDown) else b""
     return b"%sevent: %s\ndata: %s\n\n" % (retry, event.signal.type.encode(), data)
 
 
-async def frames(follower: Batches, session: SessionId | None, turn: TurnId | None) -> AsyncGenerator[bytes]:
+def frames(follower: Batches, session: SessionId | None, turn: TurnId | None) -> AsyncGenerator[bytes]:
     """Write what a follower gives; events that are ready together are sent together, up to a bound."""
+    return _frames(follower, SignalEvent(session=session, turn=turn, signal=StoreBroken()))
+
+
+def reading_frames(follower: ReadingBatches, reading: ReadingId) -> AsyncGenerator[bytes]:
+    """Write what a follower of a reading gives, likewise."""
+    return _frames(follower, ReadingSignalEvent(reading=reading, signal=StoreBroken()))
+
+
+async def _frames(
+    follower: Batches | ReadingBatches, broken: SignalEvent | ReadingSignalEvent
+) -> AsyncGenerator[bytes]:
     yield OPENING
     try:
         async with follower as batches:
@@ -62,11 +80,15 @@ async def frames(follower: Batches, session: SessionId | None, turn: TurnId | No
                     yield chunk
     except StoreFailure as error:
         # Too late for a status (H2). The cursor of the client stays good.
-        log.error("stream.store_failed", session=session, reason=str(error))
-        yield frame(SignalEvent(session=session, turn=turn, signal=StoreBroken()))
+        log.error("stream.store_failed", **_whose(broken), reason=str(error))
+        yield frame(broken)
 
 
-def _chunks(batch: Sequence[Event]) -> Iterator[bytes]:
+def _whose(event: SignalEvent | ReadingSignalEvent) -> dict[str, str | None]:
+    return {"session": event.session} if isinstance(event, SignalEvent) else {"reading": event.reading}
+
+
+def _chunks(batch: Sequence[AnyEvent]) -> Iterator[bytes]:
     parts: list[bytes] = []
     size = 0
     for event in batch:

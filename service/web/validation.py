@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.json_types import JsonObject
 
@@ -27,6 +29,11 @@ def refused_for(errors: Sequence[Any]) -> RequestRefused:
     told = [_told(error) for error in errors[:MAX_TOLD]]
     detail = "; ".join(f"{fault['field']} {fault['detail']}" for fault in told[:3])
     return RequestRefused(ProblemCode.VALIDATION, detail, extensions={"errors": told})
+
+
+def refused_body(error: ValidationError) -> RequestRefused:
+    """Make a refusal of what a model found wrong with a body that a route reads itself."""
+    return refused_for([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])
 
 
 def refused_field(where: str, field: str, detail: str) -> RequestRefused:

@@ -77,8 +77,20 @@ async def test_a_request_has_these_fields_and_no_others(router: respx.MockRouter
             {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"},
         ),
         ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
+        ({"logprobs": True}, {"logprobs": True, "top_logprobs": 20}),
     ],
-    ids=["model", "sampling", "not overridden", "tools", "required", "no tools", "budget", "thinking off", "format"],
+    ids=[
+        "model",
+        "sampling",
+        "not overridden",
+        "tools",
+        "required",
+        "no tools",
+        "budget",
+        "thinking off",
+        "format",
+        "probabilities",
+    ],
 )
 async def test_what_a_request_asks_for_is_added(
     router: respx.MockRouter, members: dict[str, Any], fields: dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.generate import PAGES as GENERATED
-from docs.limit_rows import CUTTING, ENDING, REFUSING, LimitRow
+from docs.limit_rows import COMPACTING, CUTTING, ENDING, REFUSING, WAITING, LimitRow
 from service.config.settings import Settings
 from service.core.baseline import Limits
 from service.core.records import Limit
@@ -34,7 +34,7 @@ def test_each_file_on_the_path_of_a_turn_exists() -> None:
     assert [path for path in paths if not (ROOT / "service" / path).exists()] == []
 
 
-ROWS = (*ENDING, *CUTTING, *REFUSING)
+ROWS = (*ENDING, *CUTTING, *COMPACTING, *WAITING, *REFUSING)
 
 
 @pytest.mark.parametrize("page", GENERATED)

@@ -8,14 +8,16 @@ import httpx
 import pytest
 
 from service.core.json_types import JsonObject
+from service.core.summarising import INSTRUCTIONS
 from tests.cases.fake_port import FakePort, open_spec
 from tests.cases.replies import Call, Reply, ask_for, say
 from tests.cases.strict_llama import Asked, Script, StrictLlama
-from tests.cases.whole_service import JSON, Start, side_by_side
+from tests.cases.whole_service import AT_ONCE, Start, side_by_side
 
 pytestmark = [pytest.mark.anyio, pytest.mark.cases(27), pytest.mark.rules("T9", "C0", "P7")]
 
 SIZE = 60_000
+SUMMARISE = INSTRUCTIONS.partition(".")[0]
 TEXTS = {
     "prose": "The tide comes in. ",
     "numbers": "3.14159,",
@@ -66,40 +68,48 @@ async def test_the_turn_is_answered_and_so_is_the_next(
             assert [result["original_bytes"] for result in results] == [len(long(TEXTS[kind]).encode())] * batch
 
 
-def greedy(kind: str, batch: int) -> Script:
-    """Fetch on and on, unless the user says to stop."""
-    first = count(step=batch)
+def greedy(kinds: dict[str, tuple[str, int]]) -> Script:
+    """Fetch on and on, unless the user says to stop; the first message names what. A summary says little."""
+    numbers = {beginning: count(step=batch) for beginning, (_, batch) in kinds.items()}
 
     def reply(asked: Asked) -> Reply:
         users = [message["content"] for message in asked.messages if message["role"] == "user"]
-        return say("Yes.") if users[-1] == "Stop." else fetches(kind, batch, next(first))
+        if users[0].startswith(SUMMARISE):
+            return say("Much was fetched.")
+        if users[-1].endswith("Stop."):
+            return say("Yes.")
+        # Behind a summary as well, which quotes it.
+        beginning = next(name for name in kinds if name in users[0])
+        return fetches(*kinds[beginning], next(numbers[beginning]))
 
     return reply
 
 
+@pytest.mark.parametrize("compaction", ["on", "off"])
 @pytest.mark.parametrize("bytes_per_token", [4, 1])
 async def test_a_context_that_is_full_all_the_same_is_an_outcome_and_the_next_message_is_told_its_size(
-    start: Start, subtests: pytest.Subtests, bytes_per_token: int
+    start: Start, subtests: pytest.Subtests, bytes_per_token: int, compaction: str
 ) -> None:
-    llama = StrictLlama(context_tokens=2048, bytes_per_token=bytes_per_token)
-    service = await start(llama, port())
     kinds = {f"{kind}, {batch} at once": (kind, batch) for kind in ("prose", "Chinese", "emoji") for batch in (1, 20)}
+    llama = StrictLlama(greedy(kinds), context_tokens=2048, bytes_per_token=bytes_per_token)
+    service = await start(llama, port())
 
-    async def ask(beginning: str) -> tuple[JsonObject, httpx.Response, str]:
-        llama.play(beginning, greedy(*kinds[beginning]))
-        session = await service.session()
-        turn = await service.turn(session, beginning)
-        told = await service.served.http.post(f"{session}/turns", json={"content": "Stop."}, headers=JSON)
-        return turn, told, (await service.served.http.get(session)).json()["state"]
+    async def ask(beginning: str) -> tuple[JsonObject, httpx.Response, JsonObject | None, str]:
+        session = await service.session(compaction=compaction)
+        # Followed and not waited for in one go: six of them at once take their time.
+        turn = await service.finish(await service.start(session, beginning))
+        told = await service.served.http.post(f"{session}/turns", json={"content": "Stop."}, headers=AT_ONCE)
+        last = await service.finish(told.headers["location"]) if told.status_code == 202 else None
+        return turn, told, last, (await service.served.http.get(session)).json()["state"]
 
     for name, run in (await side_by_side({kind: ask(kind) for kind in kinds})).items():
         with subtests.test(name):
-            turn, told, state = run.result()
+            turn, told, last, state = run.result()
 
             assert turn["outcome"] in ("session_full", "turn_limit")
             assert state == "idle"
-            if told.status_code == 200:
-                assert (told.json()["outcome"], told.json()["content"]) == ("answered", "Yes.")
+            if last is not None:
+                assert (last["outcome"], last["content"]) == ("answered", "Yes.")
             else:
                 assert (told.status_code, told.json()["code"]) == (409, "session_full")
                 assert told.json()["needed_tokens"] > told.json()["size_tokens"] == 2048

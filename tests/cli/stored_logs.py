@@ -14,7 +14,7 @@ from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import ParentLink
 from service.core.session_status import SessionStatus
 from service.ports import NewSession, RecordDraft, SessionLog
-from tests.core.written_logs import SPECS, SPECS_HASH, TIME, written
+from tests.core.written_logs import SPECS, SPECS_HASH, TIME, Log, written
 
 
 async def write_log(
@@ -25,8 +25,9 @@ async def write_log(
     at: datetime = TIME,
     status: SessionStatus = SessionStatus(),  # noqa: B008 - frozen
     parent: SessionId | None = None,
+    log: Log | None = None,
 ) -> None:
-    """Write a session of so many records, all at one time."""
+    """Write a session of so many records, all at one time; those of `log`, if one is given."""
     await store.put_specs(SPECS_HASH, SPECS)
     drafts = [
         RecordDraft(
@@ -35,7 +36,7 @@ async def write_log(
             body=record.body,
             full=record.full,
         )
-        for record in written(length, session).records
+        for record in (log or written(length, session)).records
     ]
     made = NewSession(
         id=session,
@@ -47,8 +48,19 @@ async def write_log(
         created_at=at,
     )
     await store.create_session(made, drafts[:1], status)
-    if length > 1:
+    if len(drafts) > 1:
         await store.append(session, 1, drafts[1:], status, at)
+
+
+def write_logs(database: Path, *logs: Log) -> None:
+    """Write a store with these logs."""
+
+    async def write() -> None:
+        async with open_sql_log(url_of(database)) as store:
+            for log in logs:
+                await write_log(store, log.session, len(log.records), log=log)
+
+    asyncio.run(write())
 
 
 def write_store(database: Path, *logs: tuple[SessionId, int]) -> None:

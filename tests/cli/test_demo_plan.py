@@ -59,9 +59,15 @@ def test_the_default_agent_has_no_tools_and_the_weather_agent_one() -> None:
 
 
 def test_the_welcome_names_all_addresses_and_has_commands_to_paste() -> None:
-    text = welcome(plan(), "/data")
+    text = welcome(plan(), "/data", ".venv/bin/turnkeeper")
 
-    for part in ("http://127.0.0.1:8000", "http://127.0.0.1:8080", "http://127.0.0.1:8090", "/data"):
+    for part in (
+        ".venv/bin/turnkeeper chat --url http://127.0.0.1:8000",
+        "http://127.0.0.1:8000",
+        "http://127.0.0.1:8080",
+        "http://127.0.0.1:8090",
+        "/data",
+    ):
         assert part in text
     assert """-d '{"agent":"weather"}'""" in text
     assert '"on_tool_limit":"conclude"' in text

@@ -55,7 +55,7 @@ def test_old_sessions_go_and_are_named(database: Path) -> None:
 
     assert result.exit_code == 0
     assert sorted(result.stdout.splitlines()) == [OLD, FAMILY, CHILD]
-    assert result.stderr == "turnkeeper: 3 sessions deleted: idle, and unchanged for more than 30 days\n"
+    assert result.stderr == "turnkeeper: 3 sessions or readings deleted: idle, and unchanged for more than 30 days\n"
     assert sessions_in(database) == [KEPT_BY_CHILD, YOUNG_CHILD, BUSY, YOUNG]
     assert run_sql(database, "SELECT count(*) FROM records") == [(4 + 1 + 4 + 4,)]
     assert run_sql(database, "SELECT count(*) FROM full_results") == [(3,)]
@@ -69,7 +69,8 @@ def test_a_dry_run_names_the_same_and_deletes_nothing(database: Path) -> None:
 
     assert result.exit_code == 0
     assert sorted(result.stdout.splitlines()) == [OLD, FAMILY, CHILD]
-    assert result.stderr == "turnkeeper: 3 sessions would be deleted: idle, and unchanged for more than 30 days\n"
+    told = "3 sessions or readings would be deleted: idle, and unchanged for more than 30 days"
+    assert result.stderr == f"turnkeeper: {told}\n"
     assert sessions_in(database) == before
     assert prune(database, "--older-than", "39").stdout.splitlines()
     assert prune(database, "--older-than", "30", "--dry-run").stdout == ""
@@ -122,4 +123,4 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, arguments: tuple[
 def test_one_session_is_told_as_one(database: Path) -> None:
     run_sql(database, "UPDATE sessions SET state = 'running' WHERE id <> 'ses_0'")
 
-    assert "1 session deleted" in prune(database, "--older-than", "30").stderr
+    assert "1 session or reading deleted" in prune(database, "--older-than", "30").stderr

@@ -358,8 +358,8 @@ def test_what_cannot_be_checked_is_said_in_one_line_and_not_made(tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["ses_none"], "there is no session ses_none"),
-        (["ses_\u202e\n"], "there is no session ses_\\u202e\\n"),
+        (["ses_none"], "there is no session or reading ses_none"),
+        (["ses_\u202e\n"], "there is no session or reading ses_\\u202e\\n"),
         (["--heads", "nowhere.txt"], "nowhere.txt can't be read: No such file or directory"),
         (["--heads", "."], ". can't be read: Is a directory"),
     ],

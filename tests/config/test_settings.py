@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from service.config import Settings, SettingsError, load_settings, unknown_variables, user_data_folder
 from service.core.baseline import Limits
+from service.core.decision_signature import ApproverKeys, read_approver_keys
 
 pytestmark = pytest.mark.rules("D1")
 
@@ -42,6 +44,12 @@ def test_the_command_line_wins_over_the_environment_over_the_file_over_the_defau
         ("host", "0.0.0.0", "API keys"),
         ("host", "example.org", "API keys"),
         ("allowed_hosts", "no json", "can't be read"),
+        ("approval_wait_s", "-1", "approval_wait_s"),
+        ("approve_after_untrusted", "perhaps", "approve_after_untrusted"),
+        ("compact_at", "0.09", "compact_at.*0.1"),
+        ("compact_at", "1.1", "compact_at.*1"),
+        ("compact_at", "nan", "compact_at"),
+        ("compact_messages", "-1", "compact_messages"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_line_that_names_it(
@@ -50,6 +58,65 @@ def test_a_wrong_value_stops_the_start_with_one_line_that_names_it(
     monkeypatch.setenv(f"TURNKEEPER_{name.upper()}", value)
     with pytest.raises(SettingsError, match=said) as caught:
         load_settings()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.rules("A6", "A7", "C1")
+def test_calls_wait_for_ever_text_from_outside_is_guarded_against_and_compaction_is_by_tokens() -> None:
+    settings = load_settings()
+
+    assert (settings.approval_wait_s, settings.approve_after_untrusted) == (0, True)
+    assert (settings.compact_at, settings.compact_messages) == (0.8, 0)
+
+
+ALICE = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+BOB = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"
+
+
+@pytest.mark.rules("A5")
+def test_approver_keys_are_a_json_object_in_the_environment_and_a_table_in_the_file(
+    in_an_empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_settings().approvers() == ApproverKeys()
+    (in_an_empty_folder / "turnkeeper.toml").write_text(f'[approver_keys]\nalice = "{ALICE}"\n')
+    assert load_settings().approvers() == read_approver_keys({"alice": ALICE})
+    monkeypatch.setenv("TURNKEEPER_APPROVER_KEYS", f'{{"alice": "{ALICE}"}}')
+    assert load_settings().approvers() == read_approver_keys({"alice": ALICE})
+
+
+@pytest.mark.rules("A5")
+@pytest.mark.parametrize("instead", [{}, {"bob": BOB}])
+def test_approver_keys_of_the_environment_replace_those_of_the_file_and_are_not_joined_with_them(
+    in_an_empty_folder: Path, monkeypatch: pytest.MonkeyPatch, instead: dict[str, str]
+) -> None:
+    (in_an_empty_folder / "turnkeeper.toml").write_text(f'[approver_keys]\nalice = "{ALICE}"\n')
+    monkeypatch.setenv("TURNKEEPER_APPROVER_KEYS", json.dumps(instead))
+
+    assert load_settings().approvers() == read_approver_keys(instead)
+
+
+@pytest.mark.rules("A5")
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("no json", "must be a JSON object of names and public keys, like "),
+        ("[" * 100_000, "must be a JSON object of names and public keys, like "),
+        ("[]", "must be a JSON object of names and public keys, like "),
+        ('{"alice": 5}', "must be a JSON object of names and public keys, like "),
+        (f'{{"alice": "{ALICE}", "alice": "{BOB}"}}', 'has the name "alice" twice'),
+        ('{"alice": "short"}', 'the key of "alice" must be an Ed25519 public key: 43 characters of base64url'),
+        (f'{{"alice": "{"A" * 43}"}}', 'the key of "alice" is no Ed25519 public key, though it has the length of one'),
+        (f'{{"": "{ALICE}"}}', '"" is no name for a key: it must be 1 to 64 characters, all of them visible'),
+    ],
+)
+def test_approver_keys_that_cannot_be_used_stop_the_start_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, value: str, said: str
+) -> None:
+    monkeypatch.setenv("TURNKEEPER_APPROVER_KEYS", value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+
+    assert str(caught.value).startswith(f"TURNKEEPER_APPROVER_KEYS (or approver_keys in turnkeeper.toml): {said}")
     assert "\n" not in str(caught.value)
 
 

@@ -54,7 +54,7 @@ def check(plan: Conversation) -> set[str]:
         # Not runner.run, which takes a third of the time to listen for Ctrl-C.
         played = runner.get_loop().run_until_complete(play(plan))
     judge(played)
-    return ingredients(plan, played)
+    return ingredients(played)
 
 
 def run(seed: int, start: int, end: int) -> Batch:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from service.codec import decode_record
-from service.core.baseline import Limits, TemplateProfile, Thinking
-from service.core.errors import RequestRefused, StoreFailure
+from service.core.agents import AgentProfiles
+from service.core.baseline import Limits, Thinking
+from service.core.errors import ProblemCode, RequestRefused, StoreFailure
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
-from service.core.records import Entry
-from service.core.views import TurnView
+from service.core.turn_state import Phase
+from service.core.views import TurnState
 from service.turns.requests import ToolsAsked
 from tests.conversations.moments import Moments, PacedPort, ProcessLog, TurnClock
+from tests.conversations.people import People
 from tests.conversations.plan import Blow, Conversation, Strike, TurnPlan
-from tests.conversations.planned_llama import PlannedLlama, Sent, as_json
-from tests.conversations.world import PROFILES
+from tests.conversations.planned_llama import PlannedLlama, as_json
+from tests.conversations.played import BehindTurn, Played, PlayedSession
+from tests.conversations.world import AGENTS, PROFILES
 from tests.fakes.clock import CountingIds
 from tests.fakes.house import House
 from tests.fakes.llama import GONE
@@ -28,41 +29,11 @@ BOUND_S = 5
 _HOUR_S = 3600.0
 # More than a strike makes anyone wait.
 _ROUNDS_TO_END = 100
+# More than any conversation has.
+_MOST_SESSIONS = 1000
 # Only the settings can leave repeats alone; each session says for itself whether it does.
 _ALLOWED = Limits(repeat_detection=False)
 _LAST_WORDS = "Are you still there?"
-
-
-@dataclass(slots=True)
-class Played:
-    """What a conversation left: its log, what the model was sent, and what was seen behind each turn."""
-
-    profile: TemplateProfile | None
-    entries: list[Entry] = field(default_factory=list[Entry])
-    sent: list[Sent] = field(default_factory=list[Sent])
-    keys: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    """How often the port got which tool's call under which idempotency key."""
-    behind_turns: list[BehindTurn] = field(default_factory=list["BehindTurn"])
-    struck: list[Strike] = field(default_factory=list[Strike])
-    refused: int = 0
-    last: TurnView | None = None
-    unseen_errors: list[str] = field(default_factory=list[str])
-    """Errors of tasks that nobody waited for."""
-    left_behind: tuple[int, ...] = ()
-    """What should be nothing: permits in use, waiters, streams, calls and tasks."""
-
-
-@dataclass(frozen=True, slots=True)
-class BehindTurn:
-    """The session behind a turn: the messages that its API gives, the last prompt sent, and the log so far.
-
-    `refused_writes` counts those of all turns up to here.
-    """
-
-    messages: str
-    last_prompt: str
-    records: int
-    refused_writes: int
 
 
 async def play(plan: Conversation) -> Played:
@@ -79,10 +50,11 @@ class _Driver:
     def __init__(self, plan: Conversation) -> None:
         self._plan = plan
         self._moments = Moments(self._strike)
-        self._llama = PlannedLlama(self._moments)
+        self._llama = PlannedLlama(self._moments, lambda: self._house, context_tokens=plan.context_tokens)
         self._llama.server = replace(self._llama.server, template=PROFILES[plan.profile])
         self._port = PacedPort(self._moments, plan.pace)
         self._clock = TurnClock(self._moments)
+        self._people = People(self._moments, self._clock, lambda: self._house, wait_s=plan.approval_wait_s)
         self._ids = CountingIds()
         self._log = ProcessLog(self._moments)
         self._house = self._new_house()
@@ -90,10 +62,22 @@ class _Driver:
         self._started = asyncio.Event()
         self._restarting = asyncio.Lock()
         self._not_ours = asyncio.all_tasks()
-        self._played = Played(None)
+        self._played = Played(plan)
 
     def _new_house(self) -> House:
-        return House(self._llama, self._port, log=self._log, ids=self._ids, clock=self._clock, limits=_ALLOWED)
+        plan = self._plan
+        return House(
+            self._llama,
+            self._port,
+            log=self._log,
+            agents=AGENTS if plan.agents else AgentProfiles(),
+            ids=self._ids,
+            clock=self._clock,
+            limits=_ALLOWED,
+            approval_wait_s=plan.approval_wait_s,
+            approve_after_untrusted=plan.guarded,
+            compact_messages=plan.compact_messages,
+        )
 
     async def play(self) -> Played:
         unseen = self._played.unseen_errors
@@ -116,21 +100,35 @@ class _Driver:
             tools=ToolsAsked(names=plan.tools, mode=plan.mode),
             thinking=Thinking.ON if no_switch else plan.thinking,
             limits=plan.limits,
+            compaction=plan.compaction,
         )
         self._llama.away = None
         # A process that lives on with a session read from the store is the same as one that was started anew.
-        created = (await sessions.view(session, LOCAL_OWNER)).baseline
-        self._played.profile = created.template
+        await sessions.view(session, LOCAL_OWNER)
         return session
 
     async def _turn(self, plan: TurnPlan) -> TurnId | None:
-        self._llama.plan(plan.plays, endless=plan.endless)
+        self._llama.plan(self._session, plan.plays, plan.summaries, endless=plan.endless)
+        self._people.plan(plan.words)
         self._moments.plan(plan.strikes)
+        if plan.compact:
+            await self._compact()
         turn = await self._start(plan)
         await self._finish()
         self._moments.plan(())
         await self._look_at_messages()
         return turn
+
+    async def _compact(self) -> None:
+        self._started.clear()
+        try:
+            done = await self._house.sessions.compact(self._session, LOCAL_OWNER)
+            self._played.compacted += done.by_hand.summary is not None
+        except (RequestRefused, StoreFailure):
+            # The turn before is open still, or the store is broken: it goes on without.
+            pass
+        finally:
+            self._started.set()
 
     async def _start(self, plan: TurnPlan) -> TurnId | None:
         self._started.clear()
@@ -143,8 +141,8 @@ class _Driver:
                 limits=plan.limits,
                 response_format=plan.response_format,
             )
-        except RequestRefused:
-            self._played.refused += 1
+        except RequestRefused as refused:
+            self._played.refused.append(refused.code)
             return None
         except StoreFailure:
             return None
@@ -155,20 +153,36 @@ class _Driver:
         """Wait until the turn is over, in whichever process it ends, and nothing strikes any more."""
         while True:
             await self._moments.settled()
-            house, turn = self._house, await self._newest_turn()
-            if turn is not None:
-                await house.finish(self._session, turn)
+            house, turn = self._house, await self._newest_turn(self._session)
+            if turn is not None and await self._waits(house, turn):
+                continue
             if not await self._moments.settled() and house is self._house:
                 break
 
-    async def _newest_turn(self) -> TurnId | None:
-        return (await self._log.read(self._session))[-1].turn
+    async def _waits(self, house: House, turn: TurnId) -> bool:
+        """Wait for the turn's end; when it waits for people, let them decide, and say that it goes on."""
+        # Not by house.finish, which reads the whole turn each time.
+        await house.sessions._waiting.over(self._session, turn)  # pyright: ignore[reportPrivateUsage]
+        pending = await house.sessions.pending(LOCAL_OWNER)
+        if not pending:
+            # What it waited for may just have expired: then it runs on, as soon as that write is through.
+            await asyncio.sleep(0)
+            run = house.sessions._live.run_of(self._session)  # pyright: ignore[reportPrivateUsage]
+            return run is not None and run.turn == turn and run.live.state.phase is not Phase.IDLE
+        view = await house.sessions.turn(self._session, turn, LOCAL_OWNER)
+        return view.state is TurnState.AWAITING_APPROVAL and await self._people.decide(view)
+
+    async def _newest_turn(self, session: SessionId) -> TurnId | None:
+        turns = [stored.turn for stored in await self._log.read(session) if stored.turn is not None]
+        return turns[-1] if turns else None
 
     async def _strike(self, strike: Strike) -> None:
         self._played.struck.append(strike)
         match strike.blow:
             case Blow.CANCEL:
-                await self._cancel()
+                await self._cancel(self._session)
+            case Blow.CANCEL_CHILD:
+                await self._cancel((await self._log.family(self._session))[-1])
             case Blow.STOP | Blow.KILL:
                 await self._restart(at_once=strike.blow is Blow.KILL)
             case Blow.TIME:
@@ -176,14 +190,20 @@ class _Driver:
             case Blow.STORE | Blow.DISK:
                 self._log.failures += 1 if strike.blow is Blow.STORE else 2
 
-    async def _cancel(self) -> None:
+    async def _cancel(self, session: SessionId) -> None:
         # A service that starts takes no requests before it has taken up what was left open.
         async with self._restarting:
             house = self._house
-        turn = await self._newest_turn()
+        turn = await self._newest_turn(session)
         if turn is not None:
-            with suppress(StoreFailure):
-                await house.sessions.cancel(self._session, turn, LOCAL_OWNER)
+            try:
+                await house.sessions.cancel(session, turn, LOCAL_OWNER)
+            except RequestRefused as refused:
+                # A turn that nothing runs any more belongs to the next start.
+                if refused.code is not ProblemCode.SHUTTING_DOWN:
+                    raise
+            except StoreFailure:
+                pass
 
     async def _restart(self, *, at_once: bool) -> None:
         log = self._log
@@ -201,20 +221,35 @@ class _Driver:
 
     async def _look_at_messages(self) -> None:
         messages = (await self._house.sessions.messages(self._session, LOCAL_OWNER)).messages
-        last_prompt = self._llama.sent[-1].prompt if self._llama.sent else "[]"
+        last = next((sent for sent in reversed(self._llama.sent) if sent.session == self._session), None)
         records = len(await self._log.read(self._session))
-        self._played.behind_turns.append(BehindTurn(as_json(messages), last_prompt, records, self._log.refused))
+        if last is not None and last.for_summary:
+            last = None
+        self._played.behind_turns.append(BehindTurn(as_json(messages), last, records, self._log.refused))
 
     async def _look_behind(self, last: TurnId | None) -> None:
-        played = self._played
+        played, sessions = self._played, self._house.sessions
         if last is not None:
-            played.last = await self._house.sessions.turn(self._session, last, LOCAL_OWNER)
-        played.entries = [decode_record(stored.body) for stored in await self._log.read(self._session)]
-        played.sent = self._llama.sent
-        played.keys = Counter((call.tool, call.idempotency_key) for call in self._port.calls)
+            played.last = await sessions.turn(self._session, last, LOCAL_OWNER)
+        rows = await self._log.sessions(owner=LOCAL_OWNER, limit=_MOST_SESSIONS)
+        played.sessions = [await self._session_behind(row.id) for row in reversed(rows)]
+        played.summaries = [sent for sent in self._llama.sent if sent.for_summary]
+        played.pending = await sessions.pending(LOCAL_OWNER)
+        played.answered = self._people.answered
         for _ in range(_ROUNDS_TO_END):
             if not asyncio.all_tasks() - self._not_ours:
                 break
             await asyncio.sleep(0)
         gate, tasks = self._house.turns.gate, len(asyncio.all_tasks() - self._not_ours)
         played.left_behind = (gate.in_use, gate.waiting, self._llama.in_flight, self._port.in_flight, tasks)
+
+    async def _session_behind(self, session: SessionId) -> PlayedSession:
+        stored = await self._log.read(session)
+        return PlayedSession(
+            id=session,
+            entries=[decode_record(record.body) for record in stored],
+            positions=[record.pos for record in stored],
+            messages=as_json((await self._house.sessions.messages(session, LOCAL_OWNER)).messages),
+            sent=[sent for sent in self._llama.sent if sent.session == session and not sent.for_summary],
+            calls=[call for call in self._port.calls if call.session == session],
+        )

@@ -101,17 +101,33 @@ class ProcessLog(MemoryLog):
             vars(self).update(vars(after))
         self.gone = False
 
+    async def create_session(self, *what: Any, **how: Any) -> Sequence[StoredRecord]:
+        # As with a writer of its own: who asked for it may be gone, it is carried out all the same.
+        writing = asyncio.ensure_future(self._create(*what, **how))
+        writing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(writing)
+
+    async def _create(self, *what: Any, **how: Any) -> Sequence[StoredRecord]:
+        await self._moments.reach(Moment.CREATING)
+        self._may_fail()
+        stored = await super().create_session(*what, **how)
+        await self._moments.reach(Moment.CREATED)
+        return stored
+
     async def append(self, *what: Any, **how: Any) -> Sequence[StoredRecord]:
         await self._moments.reach(Moment.WRITING)
+        self._may_fail()
+        stored = await super().append(*what, **how)
+        await self._moments.reach(Moment.WRITTEN)
+        return stored
+
+    def _may_fail(self) -> None:
         if self.gone:
             raise StoreFailure("this process is gone")
         if self.failures:
             self.failures -= 1
             self.refused += 1
             raise StoreFailure("the disk is full")
-        stored = await super().append(*what, **how)
-        await self._moments.reach(Moment.WRITTEN)
-        return stored
 
 
 class PacedPort(TablePort):

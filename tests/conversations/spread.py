@@ -23,12 +23,14 @@ from service.core.records import (
     TurnFinished,
     User,
 )
-from tests.conversations.driver import Played
-from tests.conversations.plan import Blow, Conversation, Moment
+from tests.conversations.plan import Blow, Moment
+from tests.conversations.played import Played, PlayedSession
+from tests.conversations.spread_of_pauses import OF_PAUSES, of_children, of_people
+from tests.conversations.spread_of_summaries import OF_SUMMARIES, of_summaries
 from tests.conversations.world import PROFILES
 
 # A lost server or a store that can't say so never end a turn under these names, and a defect never does.
-_NO_ENDS = {ErrorKind.CONNECT, ErrorKind.TOOL_PORT, ErrorKind.INTERNAL, ErrorKind.CONTEXT_FULL}
+_NO_ENDS = {ErrorKind.CONNECT, ErrorKind.TOOL_PORT, ErrorKind.INTERNAL, ErrorKind.PLAN_CHANGED}
 _RETRIED = (
     ErrorKind.STREAM_CLOSED,
     ErrorKind.STALLED,
@@ -48,6 +50,8 @@ EXPECTED = (
     *(f"tried again after {kind}" for kind in _RETRIED),
     *(f"result: {status}" for status in ResultStatus),
     *(f"{blow} {moment}" for blow in (Blow.CANCEL, Blow.STOP, Blow.KILL, Blow.TIME) for moment in Moment),
+    *OF_PAUSES,
+    *OF_SUMMARIES,
     *(f"{blow} struck" for blow in Blow),
     *(f"tool_choice {choice}" for choice in ToolChoice),
     "a system prompt",
@@ -79,17 +83,26 @@ EXPECTED = (
 """Every ingredient that the generator must bring about."""
 
 
-def ingredients(plan: Conversation, played: Played) -> set[str]:
+def ingredients(played: Played) -> set[str]:
     """Name what was in a conversation."""
     return {
-        *_of_plan(plan),
+        *_of_plan(played),
         *_of_strikes(played),
-        *_of_prompts(played),
-        *(word for entry in played.entries for word in _of_record(entry.record)),
+        *of_people(played),
+        *of_children(played),
+        *of_summaries(played),
+        *(word for session in played.sessions for word in _of_session(session)),
     }
 
 
-def _of_plan(plan: Conversation) -> Iterator[str]:
+def _of_session(session: PlayedSession) -> Iterator[str]:
+    yield from _of_prompts(session)
+    for entry in session.entries:
+        yield from _of_record(entry.record)
+
+
+def _of_plan(played: Played) -> Iterator[str]:
+    plan = played.plan
     yield f"template: {plan.profile}"
     yield "a system prompt" if plan.system else "no system prompt"
     if not plan.met_server:
@@ -106,14 +119,17 @@ def _of_strikes(played: Played) -> Iterator[str]:
         yield "a message refused"
 
 
-def _of_prompts(played: Played) -> Iterator[str]:
-    for sent in played.sent:
+def _of_prompts(session: PlayedSession) -> Iterator[str]:
+    for sent in session.sent:
         yield f"tool_choice {sent.request.tool_choice}"
         if sent.request.response_format is not None:
             yield "response_format"
-    tools = [tool["function"]["name"] for tool in played.sent[-1].request.tools]
+    if not session.sent:
+        return
+    last = session.sent[-1]
+    tools = [tool["function"]["name"] for tool in last.request.tools]
     yield "tools: none" if not tools else "tools: discover" if "find_tool" in tools else "tools: direct"
-    messages: list[JsonObject] = json.loads(played.sent[-1].prompt)
+    messages: list[JsonObject] = json.loads(last.prompt)
     for message in messages:
         if "reasoning_content" in message:
             yield "thought in a prompt"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from service.core.agents import AgentProfile, AgentProfiles
+from service.core.baseline import ToolMode
 from service.core.errors import ContextFull, ErrorKind, ModelFailure, UpstreamHttp
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolRequest
+from tests.conversations.plan import CONTEXT_TOKENS
 from tests.fakes.llama import GONE, PROFILE
 from tests.fakes.tool_port import Tool, result, spec
-
-CONTEXT_TOKENS = 4096
 
 PROFILES = {
     "plain": PROFILE,
@@ -28,6 +29,8 @@ PROFILES = {
 """The template profiles, by a name."""
 
 LONG_TEXT = "".join(f"{line}: the tide at Brest 👩‍👩‍👧‍👦 é 水\n" for line in range(300))
+
+_PENDING = ToolAnswer(status=AnswerStatus.PENDING_APPROVAL, text="over 100 euros")
 
 
 def _long(request: ToolRequest) -> ToolAnswer:
@@ -49,8 +52,11 @@ TOOLS: dict[str, Tool] = {
     "flaky": _flaky,
     "clock": lambda _: result("Noon."),
     "send": lambda _: result(""),
-    "asks": lambda _: result("never"),
-    "waits": lambda _: ToolAnswer(status=AnswerStatus.PENDING_APPROVAL, text=""),
+    "ledger": lambda _: result("7 euros"),
+    "asks": lambda request: result(f"Paid in {request.arguments.get('city', 'no town')}."),
+    "waits": lambda request: result("There.") if request.approval is not None else _PENDING,
+    "waits_on": lambda _: _PENDING,
+    "post": lambda _: result("Posted.", untrusted=True),
     "huge": lambda _: result("The first part of it", cut=True),
 }
 """What the port's tools do."""
@@ -58,13 +64,28 @@ TOOLS: dict[str, Tool] = {
 _FLAGS: dict[str, JsonObject] = {
     "clock": {"repeatable": True},
     "send": {"idempotent": True, "acts_outside": True, "class": "internal"},
+    "ledger": {"class": "internal"},
     "asks": {"needs_approval": True},
+    "post": {"needs_approval": True, "acts_outside": True},
 }
 LISTED: tuple[JsonObject, ...] = tuple(spec(name, **_FLAGS.get(name, {})) for name in TOOLS)
 """The port's list."""
 
 SENT_ONCE = frozenset(TOOLS) - {"send"}
 """Tools of which no call may be sent twice, whatever happens (S4)."""
+
+AGENTS = AgentProfiles(
+    profiles={
+        profile.name: profile
+        for profile in (
+            AgentProfile(name="expert", description="Knows all", system="You are the expert."),
+            AgentProfile(name="clerk", tool_names=("asks", "send", "wild"), limits={"tool_iterations": 1}),
+            AgentProfile(name="thinker", description="Has no tools", tool_names=(), limits={"max_tokens": 1}),
+            AgentProfile(name="finder", tool_mode=ToolMode.DISCOVER, limits={"turn_time_s": 30}),
+        )
+    }
+)
+"""Those to whom a session may hand over."""
 
 AT_ONCE: dict[str, Callable[[], ModelFailure]] = {
     "away": lambda: ModelFailure(GONE.kind, GONE.message),
@@ -90,6 +111,9 @@ IN_STREAM: dict[str, Callable[[], ModelFailure]] = {
     "full on the way": lambda: ContextFull("too long", prompt_tokens=None, context_tokens=None),
 }
 """Failures behind everything that streamed, each made anew."""
+
+ROOMY_TOKENS = 2048
+"""A context of so many tokens always has room for a short message behind a summary."""
 
 CHECKS_AWAY = 400
 """How often a server that is away for long doesn't answer: for longer than anyone waits."""

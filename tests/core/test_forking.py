@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from service.core.baseline import Baseline
-from service.core.forking import NothingToFork, before_turn
+from service.core.forking import NothingToFork, before_turn, renumbered
 from service.core.ids import SessionId, TurnId
 from service.core.records import (
     Assistant,
@@ -16,6 +16,7 @@ from service.core.records import (
     Record,
     SessionCreated,
     SessionTotals,
+    Summary,
     TurnFinished,
     TurnOptions,
     TurnQueued,
@@ -81,3 +82,23 @@ def test_a_place_in_the_queue_goes_with_its_turn() -> None:
 def test_a_turn_that_never_began_is_no_place(turn: str, said: str) -> None:
     with pytest.raises(NothingToFork, match=said):
         before_turn(log(user("a"), queued("c"), ended("c")), TurnId(turn))
+
+
+def summary(turn: str, covers: int) -> tuple[str, Record]:
+    return turn, Summary(covers=covers, text="s", tokens_before=9, tokens_after=1)
+
+
+@pytest.mark.rules("C1")
+def test_what_a_summary_covers_is_named_by_the_places_that_the_records_have_in_the_fork() -> None:
+    entries = log(queued("z"), user("a"), queued("y"), summary("a", 4), summary("", 0), user("b"))
+    copied = renumbered(before_turn(entries, TurnId("b")), SessionId("ses_2"))
+    assert [(entry.session, entry.seq) for entry in copied] == [("ses_2", 2), ("ses_2", 3), ("ses_2", 4)]
+    assert [entry.record.covers for entry in copied if isinstance(entry.record, Summary)] == [2, 0]
+
+
+@pytest.mark.rules("C1")
+def test_a_summary_of_what_was_not_copied_covers_the_beginning_alone() -> None:
+    entries = log(queued("z"), summary("", 2), user("b"))
+    (copied,) = renumbered(before_turn(entries, TurnId("b")), SessionId("ses_2"))
+    assert isinstance(copied.record, Summary)
+    assert copied.record.covers == 1

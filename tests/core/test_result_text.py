@@ -7,7 +7,6 @@ from service.core.records import ResultStatus
 from service.core.result_text import (
     CUT_MARK,
     CallOutcome,
-    approval_needed,
     cancelled,
     interrupted,
     not_run,
@@ -88,12 +87,13 @@ def test_a_failure_and_a_denial_are_told_in_public_and_trusted_words(
     assert outcome_of(answer, STRICT) == CallOutcome(status=outcome[0], text=outcome[1])
 
 
-def test_a_port_that_asks_for_an_approval_gets_none_yet() -> None:
+def test_a_port_that_asks_for_an_approval_again_has_failed() -> None:
     answer = ToolAnswer(status=AnswerStatus.PENDING_APPROVAL, text="over 100 EUR")
 
-    assert outcome_of(answer, STRICT) == approval_needed()
-    assert approval_needed().status is ResultStatus.FAILED
-    assert approval_needed().text.startswith("This tool asks for an approval, which ")
+    ended = outcome_of(answer, STRICT)
+
+    assert ended.status is ResultStatus.FAILED
+    assert ended.text == "The tool failed: the tool port asked for an approval although the call was approved"
 
 
 @pytest.mark.rules("X2")

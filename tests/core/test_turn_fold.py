@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,20 +13,27 @@ from service.core.errors import ErrorKind, IllegalTransition
 from service.core.ids import SessionId, TurnId
 from service.core.labels import DataClass
 from service.core.records import (
+    ApprovalDecided,
+    ApprovalRequested,
     Assistant,
     Attempt,
     CacheLoss,
     CacheLossReason,
+    ChildLink,
     Entry,
+    HandoffReturned,
+    HandoffStarted,
     Limit,
     OnToolLimit,
     Outcome,
+    PendingCall,
     Record,
     ResultStatus,
     Resumed,
     SessionCreated,
     SessionTotals,
     StepUsage,
+    Summary,
     ToolCall,
     ToolCallStarted,
     ToolResult,
@@ -35,8 +42,9 @@ from service.core.records import (
     TurnQueued,
     User,
 )
-from service.core.turn_fold import TRANSITIONS, Input, advance, apply, classify, fold
+from service.core.turn_fold import advance, apply, fold
 from service.core.turn_state import CallState, Phase, QueuedTurn, TurnState
+from service.core.turn_table import TRANSITIONS, Input, classify
 from service.core.usage import UsageTotals
 
 TURN, WAITING = TurnId("trn_1"), TurnId("trn_2")
@@ -62,6 +70,29 @@ def usage(**other: object) -> StepUsage:
     return StepUsage(**{**fields, **other})  # pyright: ignore[reportArgumentType]
 
 
+CHILD = ChildLink(session=SessionId("ses_2"), turn=TurnId("trn_9"))
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def asked(number: int) -> PendingCall:
+    return PendingCall(
+        session=SessionId("ses_1"),
+        turn=TURN,
+        call=number,
+        tool_call_id=f"id{number}",
+        name="weather",
+        title="Weather",
+        arguments="{}",
+        digest="sha256:ab",
+        reason="It asks.",
+        asked_at=NOON,
+    )
+
+
+def decided(number: int) -> ApprovalDecided:
+    return ApprovalDecided(call=number, approved=True, digest="sha256:ab", by="ann")
+
+
 FINISHED = TurnFinished(
     outcome=Outcome.ANSWERED, steps=1, usage=UsageTotals(), totals=SessionTotals(next_call=7, untrusted_seen=True)
 )
@@ -79,6 +110,14 @@ RECORDS: dict[Input, Record] = {
     ),
     Input.ATTEMPT: Attempt(step=1, attempt=1, kind=ErrorKind.EMPTY_ANSWER),
     Input.CALL_STARTED: ToolCallStarted(call=1, tool_call_id="id1", name="weather", arguments="{}"),
+    Input.SUMMARY_USAGE: usage(discarded=True, summary=True),
+    Input.SUMMARY: Summary(covers=3, text="They said hello.", tokens_before=90, tokens_after=30),
+    Input.APPROVAL_REQUESTED: ApprovalRequested(calls=(asked(1),)),
+    Input.DECISION: decided(1),
+    Input.LAST_DECISION: decided(1),
+    Input.HANDOFF_STARTED: HandoffStarted(call=1, agent="expert", child=CHILD),
+    Input.HANDOFF_RETURNED: HandoffReturned(call=1, child=CHILD, outcome=Outcome.ANSWERED, content="x", waited_s=7.5),
+    Input.RESULT_ENDS_WAIT: a_result(1, status=ResultStatus.DENIED),
     Input.RESULT: a_result(1),
     Input.LAST_RESULT: a_result(1),
     Input.LAST_RESULT_OVER_LIMIT: a_result(1, status=ResultStatus.NOT_RUN, limit=Limit.REPEATED_CALL),
@@ -86,8 +125,13 @@ RECORDS: dict[Input, Record] = {
     Input.FINISHED: FINISHED,
 }
 
+BOTH_WAIT = tuple(CallState(call=a_call(number), asked=asked(number)) for number in (1, 2))
+
 OPEN = {
     Input.RESULT: (CallState(call=a_call(1)), CallState(call=a_call(2))),
+    Input.RESULT_ENDS_WAIT: (CallState(call=a_call(1), asked=asked(1)), CallState(call=a_call(2))),
+    Input.DECISION: BOTH_WAIT,
+    Input.LAST_DECISION: BOTH_WAIT[:1],
 }
 
 
@@ -130,8 +174,9 @@ def test_a_record_of_a_call_that_is_not_open_is_refused(record: Record) -> None:
         advance(state, record)
 
 
-def entry(record: Record, turn: TurnId | None = TURN, seq: int = 1) -> Entry:
-    return Entry(session=SessionId("ses_1"), turn=turn, seq=seq, time=datetime(2030, 1, 1, tzinfo=UTC), record=record)
+def entry(record: Record, turn: TurnId | None = TURN, seq: int = 1, at_s: float = 0) -> Entry:
+    time = datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=at_s)
+    return Entry(session=SessionId("ses_1"), turn=turn, seq=seq, time=time, record=record)
 
 
 def test_a_record_of_another_turn_is_refused() -> None:
@@ -241,3 +286,88 @@ def test_what_waits_changes_nothing_of_the_turn_that_runs() -> None:
     before = fold(running)
     after = fold([*running, queued("trn_2", "Two"), entry(FINISHED, TurnId("trn_2"))])
     assert after == before
+
+
+@pytest.mark.rules("A2")
+@pytest.mark.parametrize("phase", [Phase.CALLING, Phase.AWAITING_APPROVAL])
+def test_a_decision_on_a_call_that_waits_for_none_is_refused(phase: Phase) -> None:
+    state = TurnState(phase=phase, turn=TURN, batches=1, batch=(CallState(call=a_call(1)), BOTH_WAIT[1]))
+    with pytest.raises(IllegalTransition):
+        advance(state, decided(1))
+
+
+@pytest.mark.rules("T12")
+def test_waits_for_people_add_up_over_a_turn_and_begin_anew_with_the_next() -> None:
+    calls = Assistant(step=1, content="", reasoning="", tool_calls=(a_call(1), a_call(2)), finish_reason="tool_calls")
+    waits = ApprovalRequested(calls=(asked(1), asked(2)))
+    first = [
+        entry(RECORDS[Input.USER]),
+        entry(calls),
+        entry(waits, at_s=1),
+        entry(decided(1), at_s=11),
+    ]
+    between = fold(first)
+    state = fold([*first, entry(decided(2), at_s=21)])
+    child = fold([*first, entry(decided(2), at_s=21), entry(RECORDS[Input.HANDOFF_RETURNED])])
+
+    assert (between.paused_s, between.paused_at) == (0, datetime(2030, 1, 1, 0, 0, 1, tzinfo=UTC))
+    assert (state.phase, state.paused_s, state.paused_at) == (Phase.CALLING, 20, None)
+    assert [call.decided_at for call in state.batch] == [
+        datetime(2030, 1, 1, 0, 0, second, tzinfo=UTC) for second in (11, 21)
+    ]
+    assert child.paused_s == 27.5
+    ended = advance(fold([entry(RECORDS[Input.USER])]), FINISHED)
+    assert ended.paused_s == 0
+
+
+@pytest.mark.rules("A1b")
+def test_a_call_that_the_port_asks_about_is_in_flight_no_longer() -> None:
+    state = fold(map(entry, [RECORDS[Input.USER], RECORDS[Input.CALLS], RECORDS[Input.CALL_STARTED]]))
+    waits = advance(state, RECORDS[Input.APPROVAL_REQUESTED])
+
+    (before,), (call,) = state.batch, waits.batch
+    assert (before.started, call.started, call.asked_by_port, call.is_pending) == (True, False, True, True)
+
+
+@pytest.mark.rules("A7")
+def test_what_a_batch_reads_is_not_untrusted_text_that_it_was_asked_with() -> None:
+    first = [RECORDS[Input.USER], RECORDS[Input.CALLS]]
+    second = Assistant(step=2, content="", reasoning="", tool_calls=(a_call(2),), finish_reason="tool_calls")
+    during = fold(map(entry, [*first, a_result(1, untrusted=True)]))
+    after = advance(during, second)
+
+    assert (during.untrusted_before, after.untrusted_before) == (False, True)
+
+
+@pytest.mark.rules("X6", "G2")
+def test_a_child_begins_with_the_labels_and_one_deeper_than_its_parent() -> None:
+    created = SessionCreated(agent=None, baseline=Baseline(), data_class=DataClass.SECRET, untrusted=True, depth=2)
+    state = fold([entry(created, None), entry(RECORDS[Input.USER])])
+    ended = fold([entry(created, None), entry(RECORDS[Input.USER]), entry(FINISHED), entry(RECORDS[Input.USER])])
+
+    assert (state.totals.data_class, state.totals.untrusted_seen, state.depth) == (DataClass.SECRET, True, 2)
+    assert ended.depth == 2
+
+
+@pytest.mark.rules("C1", "P5", "T14")
+def test_a_summary_counts_its_cost_and_is_the_size_of_the_next_prompt() -> None:
+    spent = UsageTotals(prompt_tokens=80, completion_tokens=20, completions=1)
+    summary = Summary(covers=3, text="Hello.", tokens_before=90, tokens_after=30, usage=spent)
+    turn = [RECORDS[Input.USER], RECORDS[Input.CALLS], usage(prompt_tokens=85), a_result(1)]
+    state = fold(map(entry, [*turn, summary]))
+    again = fold(map(entry, [*turn, summary, replace(summary, tokens_after=20)]))
+    asked_since = fold(map(entry, [*turn, summary, RECORDS[Input.CALLS], usage(step=2, prompt_tokens=33)]))
+
+    assert (state.used_tokens, state.compacted_from, state.summaries) == (30, 90, 1)
+    assert (again.used_tokens, again.compacted_from, again.summaries) == (20, 90, 2)
+    assert (asked_since.used_tokens, asked_since.compacted_from) == (38, 0)
+    assert (state.usage.completions, state.totals.usage.prompt_tokens) == (2, 165)
+
+
+@pytest.mark.rules("C1")
+def test_a_summary_in_vain_costs_and_is_counted_and_changes_nothing_else() -> None:
+    turn = [RECORDS[Input.USER], RECORDS[Input.CALLS], usage(), a_result(1)]
+    before, after = fold(map(entry, turn)), fold(map(entry, [*turn, RECORDS[Input.SUMMARY_USAGE]]))
+
+    assert (after.fruitless_summaries, after.usage.completions) == (1, 2)
+    assert (after.used_tokens, after.failed_while_thinking) == (before.used_tokens, before.failed_while_thinking)

@@ -16,7 +16,7 @@ from service.core.json_types import JsonObject
 from tests.crashes.chain import Chain, Played, chain_in
 from tests.crashes.kill_points import KillPoint
 from tests.crashes.plans import Catalogue, Plan, places_of
-from tests.crashes.scenarios import SCENARIOS
+from tests.crashes.scenarios import silent_places
 from tests.crashes.service_process import ROOT, ServiceProcess
 
 
@@ -40,20 +40,21 @@ class Batch:
     defects: tuple[Defect, ...]
 
 
-def find_places() -> Catalogue:
-    """Play each scenario once without a kill, and name its places."""
-    return asyncio.run(_find_places())
+def find_places(scenarios: Sequence[str]) -> Catalogue:
+    """Play each of these scenarios once without a kill, and name its places."""
+    return asyncio.run(_find_places(scenarios))
 
 
-async def _find_places() -> Catalogue:
-    plans = [Plan(scenario=name) for name in SCENARIOS]
+async def _find_places(scenarios: Sequence[str]) -> Catalogue:
+    plans = [Plan(scenario=name) for name in scenarios]
     with tempfile.TemporaryDirectory() as folder:
         async with chain_in(Path(folder)) as chain, aclosing(chain.play(plans)) as playing:
             catalogue: dict[str, Sequence[KillPoint]] = {}
             async for played in playing:
                 if played.faults:
                     raise AssertionError(f"{played.plan}: {played.faults}\n{chain.service.last_words()}")
-                catalogue[played.plan.scenario] = tuple(places_of(played.moments, played.log))
+                places = (*places_of(played.moments, played.log), *silent_places(played.plan.scenario))
+                catalogue[played.plan.scenario] = places
     return catalogue
 
 
@@ -76,7 +77,7 @@ async def _run(plans: Sequence[Plan]) -> Batch:
 
 
 def _verified(chain: Chain, heads: Path) -> list[Defect]:
-    heads.write_text("".join(f"{line}\n" for line in chain.heads), encoding="utf-8")
+    heads.write_text("".join(f"{line}\n" for line in chain.stage.heads), encoding="utf-8")
     store = ("--database-url", chain.service.database_url)
     command = [sys.executable, "-m", "service", "verify", *store, "--heads", str(heads)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -85,14 +86,18 @@ def _verified(chain: Chain, heads: Path) -> list[Defect]:
 
 def _defect(played: Played, service: ServiceProcess) -> Defect:
     log = tuple(
-        f"{record['seq']:>4} {record['type']} {record['turn']} {record.get('status') or record.get('outcome') or ''}"
+        f"{record['seq']:>4} {record['type']} {_of(record)} {record.get('status') or record.get('outcome') or ''}"
         for record in played.log
     )
     return Defect(plan=played.plan, faults=played.faults, log=log, service_said=service.last_words())
 
 
+def _of(record: JsonObject) -> object:
+    return record["turn"] if "turn" in record else record.get("chunk", "")
+
+
 def _counted(played: Played) -> Counter[str]:
-    counted = Counter[str]()
+    counted = played.counted.copy()
     for point in played.plan.points[: played.killed]:
         kind = point.kind.partition(":")[0] if point.write is None else f"write {point.write[0]}"
         counted[f"killed at {kind.replace('port charge', 'port').replace('port look', 'port')}"] += 1

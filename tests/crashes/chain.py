@@ -1,6 +1,6 @@
-"""One service that is killed and started again and again on one store, conversation after conversation.
+"""One service that is killed and started again and again on one store, story after story.
 
-A start is for the rest of one conversation and for the beginning of the next.
+A start is for the rest of one story and for the beginning of the next.
 """
 
 from __future__ import annotations
@@ -8,30 +8,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
 
-from service.bootstrap import look_at_store
-from service.core.ids import SessionId
 from service.core.json_types import JsonObject
-from service.core.kept_heads import head_line
-from tests.cases.fake_port import PortCall
-from tests.cases.replies import Reply
-from tests.cases.strict_llama import Asked
-from tests.crashes.client import BOUND_S, PersistentClient
-from tests.crashes.conversation import Conversation, begin_conversation, last_message
+from tests.crashes.client import BOUND_S
 from tests.crashes.dying_service import Trap
-from tests.crashes.judgement import RESUME_ATTEMPTS, RETRY_ATTEMPTS, faults_of
+from tests.crashes.judgement import RESUME_ATTEMPTS, RETRY_ATTEMPTS
 from tests.crashes.kill_points import KillPoint, Moments
 from tests.crashes.plans import Plan
-from tests.crashes.scenarios import SCENARIOS, Scenario
+from tests.crashes.scenarios import story_of
 from tests.crashes.service_process import ServiceProcess
-from tests.crashes.watched_fakes import LONG_TEXT, WatchedLlama, WatchedPort
+from tests.crashes.stories import Stage, Story, Told
+from tests.crashes.watched_fakes import COMPACT_AT, EXPERT, WatchedLlama, WatchedPort
 
 DYING = "tests.crashes.dying_service"
 
@@ -40,7 +33,7 @@ DYING = "tests.crashes.dying_service"
 class Played:
     """What came of a plan.
 
-    `killed` counts the points that the service came to; at the others it was killed when the conversation was over.
+    `killed` counts the points that the service came to; at the others it was killed when the story was over.
     `sent_again` counts calls that the port got once more. `moments` and `log` are without the last question.
     """
 
@@ -50,18 +43,17 @@ class Played:
     faults: tuple[str, ...]
     moments: Counter[str]
     log: tuple[JsonObject, ...] = ()
+    counted: Counter[str] = field(default_factory=Counter[str])
 
 
 class Chain:
-    """Plays plans one after the other; `heads` are the lines to be kept of the logs that it has left."""
+    """Plays plans one after the other."""
 
-    def __init__(self, service: ServiceProcess, llama: WatchedLlama, port: WatchedPort, moments: Moments) -> None:
-        self.service = service
-        self.heads: list[str] = []
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.service = stage.service
         self._numbers = itertools.count(1)
-        self._llama = llama
-        self._port = port
-        self._moments = moments
+        self._moments = stage.moments
 
     async def play(self, plans: Sequence[Plan]) -> AsyncGenerator[Played]:
         """Play them all."""
@@ -71,58 +63,54 @@ class Chain:
             yield await self._play(plan, following)
 
     async def _play(self, plan: Plan, following: Plan | None) -> Played:
-        scenario = SCENARIOS[plan.scenario]
-        talk = begin_conversation(plan.mark, scenario.on_busy)
-        self._llama.play(talk.first_message, partial(_scripted, scenario, talk))
+        story = story_of(plan, self.stage)
         moments, killed = Counter[str](), 0
-        faults: list[str] = []
-        log: list[JsonObject] = []
+        told = Told(faults=(), log=())
         try:
+            self._moments.begin(self.service.kill, plan.point_in(0), story.held)
             for life in range(len(plan.points) + 1):
-                point = plan.points[life] if life < len(plan.points) else None
-                await self._live(talk, scenario, life, point)
+                point = plan.point_in(life)
+                await self._live(story, life, point)
                 moments = moments or self._moments.seen.copy()
                 killed += self.service.died.is_set()
                 if point is not None:
-                    talk.kills += 1
+                    await self.service.kill()
+                    await story.died()
+                    # Before the start: what the service goes on with by itself passes its moments while it starts.
+                    self._moments.begin(self.service.kill, plan.point_in(life + 1), None)
                     last = life + 1 == len(plan.points)
-                    await (self._restart(following) if last else self._restart(plan, life + 1, talk))
-            async with self._client() as client:
-                log = await self._look(client, talk, scenario, faults)
+                    await (self._restart(following) if last else self._restart(plan, life + 1, story))
+            async with self.client() as http:
+                told = await story.look(http)
         except (AssertionError, httpx.HTTPError, TimeoutError) as error:
-            faults.append(f"{type(error).__name__}: {error}")
+            told = Told(faults=[f"{type(error).__name__}: {error}"], log=())
             await self._restart(following)
-        sent = [call.key for call in self._sent_in(talk)]
+        refused = self.stage.llama.refusals
+        faults = [*told.faults, *(f"the model refused a prompt: {refusal}" for refusal in refused)]
+        refused.clear()
         return Played(
             plan=plan,
             killed=killed,
-            sent_again=len(sent) - len(set(sent)),
+            sent_again=told.sent_again,
             faults=tuple(faults),
             moments=moments,
-            log=tuple(log),
+            log=tuple(told.log),
+            counted=told.counted,
         )
 
-    def _sent_in(self, talk: Conversation) -> Sequence[PortCall]:
-        return [call for call in self._port.calls if call.body["session"] == talk.session_id]
-
-    async def _restart(self, plan: Plan | None, life: int = 0, talk: Conversation | None = None) -> None:
+    async def _restart(self, plan: Plan | None, life: int = 0, story: Story | None = None) -> None:
         """Start the service for this life of a plan."""
         await self.service.kill()
-        trap = None if plan is None else _trap(plan, life, talk)
+        trap = None if plan is None else _trap(plan, life, () if story is None else await story.logs())
         module = "" if plan is None or not plan.fresh else "service" if trap is None else DYING
         extra = trap.as_variable() if trap is not None else None
-        await self.service.start(extra, module=module, may_die=trap is not None)
+        goes_on = plan is not None and life > 0 and plan.point_in(life) is not None
+        await self.service.start(extra, module=module, may_die=trap is not None or goes_on)
 
-    async def _live(self, talk: Conversation, scenario: Scenario, life: int, point: KillPoint | None) -> None:
-        """Play the conversation to its end or to the service's."""
-        self._moments.begin(self.service.kill, point, scenario.held if life == 0 else None)
-        async with self._client() as client:
-            telling = asyncio.create_task(
-                client.begin(talk, holds=scenario.held is not None, cancels=scenario.cancels)
-                if life == 0
-                else client.go_on(talk, cancels=scenario.cancels),
-                name="client",
-            )
+    async def _live(self, story: Story, life: int, point: KillPoint | None) -> None:
+        """Play the story to its end or to the service's."""
+        async with self.client() as http:
+            telling = asyncio.create_task(story.begin(http) if life == 0 else story.go_on(http), name="client")
             dying = asyncio.create_task(self.service.died.wait(), name="death")
             timer = asyncio.create_task(self._kill_in_time(point), name="timer")
             try:
@@ -130,7 +118,7 @@ class Chain:
                 if self.service.died.is_set():
                     # Its connections break.
                     await asyncio.wait({telling}, timeout=BOUND_S)
-                assert telling.done(), "the conversation is stuck"
+                assert telling.done(), "the story is stuck"
                 await self._judge_end(telling, dying)
             finally:
                 for task in (telling, dying, timer):
@@ -152,71 +140,47 @@ class Chain:
             await self.service.kill()
 
     @asynccontextmanager
-    async def _client(self) -> AsyncGenerator[PersistentClient]:
+    async def client(self) -> AsyncGenerator[httpx.AsyncClient]:
+        """Give a client of this life of the service."""
         # One for each life: the connections of the one before are dead.
         async with httpx.AsyncClient(
             base_url=self.service.address, timeout=BOUND_S, trust_env=False, verify=False
         ) as http:
-            yield PersistentClient(http, self._moments)
-
-    async def _look(
-        self, client: PersistentClient, talk: Conversation, scenario: Scenario, faults: list[str]
-    ) -> list[JsonObject]:
-        """Ask once more, then judge the whole conversation; give its log without the last turn."""
-        session = await client.get(f"{talk.session}")
-        if (session["state"], session["running"], session["queued"]) != ("idle", None, []):
-            faults.append(f"the session is {session['state']}, with {session['running']}, {session['queued']}")
-        last = await client.run(talk, last_message(talk))
-        if last["outcome"] != "answered":
-            faults.append(f"the session is dead: {last['outcome']} {last['error']}")
-        log = await client.records(talk)
-        faults += faults_of(talk, scenario, log, self._sent_in(talk), self._llama.asked_in(talk.first_message))
-        faults += [f"the model refused a prompt: {refusal}" for refusal in self._llama.refusals]
-        self._llama.refusals.clear()
-        for record in log:
-            if record["type"] == "tool_result" and record["truncated"] and record["name"] == "read_long":
-                full = await client.text(f"{talk.session}/records/{record['seq']}/full")
-                faults += [] if full == LONG_TEXT else ["the whole text of a cut result is not kept"]
-        faults += await asyncio.to_thread(self._verify, talk.session_id)
-        return [record for record in log if record["turn"] != last["id"]]
-
-    def _verify(self, session: str) -> Iterator[str]:
-        with look_at_store(self.service.database_url) as audit:
-            verdict = audit.verify(SessionId(session))
-        if verdict is None or verdict.fault is not None:
-            return iter([f"the log does not verify: {verdict}"])
-        self.heads.append(head_line(SessionId(session), verdict.head))
-        return iter(())
+            yield http
 
 
-def _trap(plan: Plan, life: int, talk: Conversation | None) -> Trap | None:
-    point = plan.points[life] if life < len(plan.points) else None
+def _trap(plan: Plan, life: int, logs: Sequence[str]) -> Trap | None:
+    point = plan.point_in(life)
     if point is None or point.write is None:
         return None
     place, record_type = point.write
-    session = talk.session_id if talk is not None else None
     return Trap(
-        mark=plan.mark, place=place, type=record_type, nth=point.nth, delay_us=plan.commit_us, session=session or None
+        mark=plan.mark,
+        place=place,
+        type=record_type,
+        nth=point.nth,
+        delay_us=plan.commit_us,
+        sessions=tuple(logs),
     )
 
 
-def _scripted(scenario: Scenario, talk: Conversation, asked: Asked) -> Reply:
-    return scenario.script(asked, talk)
-
-
 @asynccontextmanager
-async def chain_in(folder: Path) -> AsyncGenerator[Chain]:
+async def chain_in(folder: Path, *, slots: int = 8, **settings: str) -> AsyncGenerator[Chain]:
     """Prepare a chain whose store is in this folder; no service runs yet, and at the end none does any more."""
-    moments = Moments()
-    async with WatchedLlama(moments) as llama, WatchedPort(moments) as port:
+    moments, agents = Moments(), folder / "agents.toml"
+    agents.write_text(f'[agents.expert]\ndescription = "Knows all"\nsystem = "{EXPERT}"\n', encoding="utf-8")
+    async with WatchedLlama(moments, slots) as llama, WatchedPort(moments) as port:
         service = ServiceProcess(
             folder,
             program=DYING,
             llama_url=llama.url,
             tool_port_url=port.url,
+            agents_file=str(agents),
             poll_ms="50",
+            compact_at=COMPACT_AT,
             resume_attempts=str(RESUME_ATTEMPTS),
             retry_attempts=str(RETRY_ATTEMPTS),
+            **settings,
         )
         async with service.with_nursery():
-            yield Chain(service, llama, port, moments)
+            yield Chain(Stage(service=service, llama=llama, port=port, moments=moments))

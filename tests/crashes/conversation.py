@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 
 from service.core.json_types import JsonObject
+from tests.crashes import watched_fakes
 
 LAST_QUESTION = "And now?"
 """Asked when all is over: a session must not be dead then."""
@@ -40,6 +42,33 @@ class Message:
         return bool(self.frames) and self.frames[-1][1]["type"] == "turn_finished"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A decision on a call, as it is sent; `session` is the one whose call it is, `turn` the path it is sent to."""
+
+    session: str
+    turn: str
+    body: JsonObject
+
+    @property
+    def key(self) -> str:
+        return f"{self.session}-{self.body['call']}"
+
+
+def decision_on(pending: JsonObject, turn: str) -> Decision:
+    """Decide as the note in a call's arguments says."""
+    body: JsonObject = {"call": pending["call"], "digest": pending["digest"], "approved": True}
+    arguments: JsonObject = json.loads(pending["arguments"])
+    match arguments.get("note"):
+        case watched_fakes.DENIED:
+            body |= {"approved": False, "reason": "It is too much."}
+        case watched_fakes.CHANGED:
+            body |= {"arguments": json.dumps({**arguments, "note": "changed"})}
+        case _:
+            body |= {"reason": "Go on."}
+    return Decision(session=pending["session"], turn=turn, body=body)
+
+
 @dataclass(slots=True)
 class Conversation:
     """A session of which only the mark is known in advance: it is the system prompt, and begins each message."""
@@ -50,6 +79,8 @@ class Conversation:
     kills: int = 0
     asked: Counter[str] = field(default_factory=Counter[str])
     """How often the model was asked, by question; for scripts that fail at first."""
+    decisions: dict[tuple[str, int], Decision] = field(default_factory=dict[tuple[str, int], Decision])
+    """What was decided, by session and call; also what was sent and never answered."""
 
     @property
     def session_id(self) -> str:
@@ -60,10 +91,10 @@ class Conversation:
         return self.messages[0].content
 
 
-def begin_conversation(mark: str, on_busy: tuple[str, ...]) -> Conversation:
-    """Begin a conversation of as many messages as there are ways to send them."""
+def begin_conversation(mark: str, on_busy: tuple[str, ...], filler: str = "") -> Conversation:
+    """Begin a conversation of as many messages as there are ways to send them; each begins with the filler."""
     messages = [
-        Message(content=f"{mark}: question {place}", key=f"{mark}-{place}", on_busy=way)
+        Message(content=f"{filler}{mark}: question {place}", key=f"{mark}-{place}", on_busy=way)
         for place, way in enumerate(on_busy, start=1)
     ]
     return Conversation(mark, messages)

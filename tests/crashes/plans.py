@@ -30,6 +30,10 @@ class Plan:
         """What its session and its messages are known by."""
         return f"plan-{self.number}"
 
+    def point_in(self, life: int) -> KillPoint | None:
+        """Where it is killed in this life, counted from 0; None in the last."""
+        return self.points[life] if life < len(self.points) else None
+
     def __str__(self) -> str:
         return f"{self.scenario}; killed at {', then at '.join(map(str, self.points)) or 'nothing'}"
 
@@ -46,6 +50,21 @@ AGAIN = (
     KillPoint("time", 300),
 )
 """Where a service is killed that goes on after a kill."""
+
+AGAIN_IN_READINGS = (
+    KillPoint("reader: asked", 1),
+    KillPoint("reader: piece", 5),
+    KillPoint("reader: end", 1),
+    KillPoint("answer: piece", 2),
+    KillPoint("tokens: asked", 1),
+    KillPoint("reading accepted", 1),
+    KillPoint("reading shown: gate", 1),
+    *(KillPoint(f"write {place}: usage", nth) for place in WRITE_PLACES for nth in (1, 2)),
+    *(KillPoint(f"write {place}: run_end", 1) for place in WRITE_PLACES),
+    KillPoint("time", 30),
+    KillPoint("time", 300),
+)
+"""Likewise for a reading."""
 
 _LONGEST_MS = 700
 _LONGEST_COMMIT_US = 3_000
@@ -76,18 +95,15 @@ def places_of(moments: Counter[str], log: Iterable[JsonObject]) -> Iterator[Kill
 def drawn(catalogue: Catalogue, count: int, seed: int, *, fresh: bool = True) -> Iterator[Plan]:
     """Draw plans: most die once at a place of the catalogue, the others at any time or again and again.
 
-    No place is drawn twice while others are left.
+    Each scenario is as likely as another. No place of one is drawn twice while others are left.
     """
     chance = random.Random(seed)
-    every = [(scenario, point) for scenario, points in catalogue.items() for point in points]
-    chance.shuffle(every)
-    names = sorted(catalogue)
+    left = {scenario: chance.sample(points, len(points)) for scenario, points in sorted(catalogue.items())}
     for _ in range(count):
-        if every and chance.random() < _SHARE_OF_PLACES:
-            scenario, point = every.pop()
-            points = (point,)
+        scenario = chance.choice(list(left))
+        if left[scenario] and chance.random() < _SHARE_OF_PLACES:
+            points = (left[scenario].pop(),)
         else:
-            scenario = chance.choice(names)
             points = _any_points(chance, catalogue[scenario])
         yield Plan(
             scenario=scenario,
@@ -98,11 +114,13 @@ def drawn(catalogue: Catalogue, count: int, seed: int, *, fresh: bool = True) ->
 
 
 def _any_points(chance: random.Random, places: Sequence[KillPoint]) -> tuple[KillPoint, ...]:
+    is_reading = any(point.kind.startswith("reader: ") for point in places)
     match chance.randrange(4):
         case 0 | 1:
             return (KillPoint("time", chance.randrange(_LONGEST_MS)),)
         case 2:
-            return (chance.choice(places), *chance.choices(AGAIN, k=chance.randint(1, 3)))
+            again = AGAIN_IN_READINGS if is_reading else AGAIN
+            return (chance.choice(places), *chance.choices(again, k=chance.randint(1, 3)))
         case _:
-            # So often in vain that the turn is given up.
-            return (KillPoint("model: piece", chance.randint(1, 9)),) * 4
+            # So often in vain that a turn is given up; a reading never is.
+            return (KillPoint("reader: piece" if is_reading else "model: piece", chance.randint(1, 9)),) * 4

@@ -1,68 +1,23 @@
-"""What happens in a conversation in which the service is killed.
-
-A model's script looks at the prompt only, so that a step which is asked for again gets the same answer.
-"""
+"""What happens in the conversations in which the service is killed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from tests.cases.replies import Call, Reply, ask_for, say
+from tests.cases.replies import Reply, say
 from tests.cases.strict_llama import Asked
 from tests.crashes.conversation import Conversation
 from tests.crashes.kill_points import KillPoint
-
-ANSWERED = frozenset({"answered"})
-Script = Callable[[Asked, Conversation], Reply]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
-    """One conversation.
-
-    `on_busy` has an entry for each message. The first turn comes to `held` and waits there; the others are sent
-    then, or the first is cancelled, and then it may go on. `outcomes` are those allowed, by message.
-    """
-
-    script: Script
-    on_busy: tuple[str, ...] = ("queue",)
-    held: KillPoint | None = None
-    cancels: bool = False
-    outcomes: tuple[frozenset[str], ...] = (ANSWERED,)
-
-
-def batches_in(asked: Asked) -> int:
-    """Count the batches of calls behind the last message of the user."""
-    count = 0
-    for message in reversed(asked.messages):
-        if message["role"] == "user":
-            break
-        count += "tool_calls" in message
-    return count
-
-
-def question_in(asked: Asked) -> str:
-    """Give the last message of the user."""
-    return next(message["content"] for message in reversed(asked.messages) if message["role"] == "user")
-
-
-def _answer(asked: Asked, _: Conversation) -> Reply:
-    return say(f"So many messages: {len(asked.messages)}. That is all there is.", thought="Let me count.")
-
-
-def _in_turn(*batches: tuple[Call, ...]) -> Script:
-    def script(asked: Asked, conversation: Conversation) -> Reply:
-        done = batches_in(asked)
-        if question_in(asked) != conversation.first_message or done >= len(batches):
-            return _answer(asked, conversation)
-        return ask_for(*batches[done], text="I look it up.", thought="What is there?")
-
-    return script
-
-
-def _call(name: str, number: int, arguments: str | None = None) -> Call:
-    return Call(name=name, arguments=arguments or f'{{"number": {number}}}', id=f"call-{number}")
+from tests.crashes.plans import Plan
+from tests.crashes.scenarios_of_approvals import APPROVALS
+from tests.crashes.scenarios_of_compaction import COMPACTIONS
+from tests.crashes.scenarios_of_handoffs import HANDOFFS
+from tests.crashes.scenarios_of_readings import A_READING, READINGS
+from tests.crashes.scripts import ANSWERED, CUT_SHORT, IN_MID_ANSWER, Scenario, answer, call, in_turn, question_in
+from tests.crashes.stories import Stage, Story
+from tests.crashes.stories_together import StoriesTogether
+from tests.crashes.story_of_readings import StoryOfReading
+from tests.crashes.story_of_turns import StoryOfTurns
 
 
 def _failing_at_first(asked: Asked, conversation: Conversation) -> Reply:
@@ -75,60 +30,85 @@ def _failing_at_first(asked: Asked, conversation: Conversation) -> Reply:
         case 2:
             return say("", thought="Nothing comes to my mind.")
         case _:
-            return _answer(asked, conversation)
+            return answer(asked, conversation)
 
 
 def _failing(asked: Asked, conversation: Conversation) -> Reply:
     if question_in(asked) == conversation.first_message:
         return say("This will never", finish=None, usage=False, done=False)
-    return _answer(asked, conversation)
+    return answer(asked, conversation)
 
 
-_CUT_SHORT = frozenset({"cancelled", "answered"})
-_IN_MID_ANSWER = KillPoint("model: piece", 8)
-_ONE_OF_EACH = (_call("charge", 1), _call("look", 2))
+TWO_TOOLS = "a tool that must not run twice, then one that may"
+_ONE_OF_EACH = (call("charge", 1), call("look", 2))
 
-SCENARIOS = {
-    "an answer": Scenario(script=_answer),
-    "a tool that must not run twice, then one that may": Scenario(
-        script=_in_turn((_call("charge", 1),), (_call("look", 2),))
-    ),
+PLAIN: dict[str, Scenario] = {
+    "an answer": Scenario(script=answer),
+    TWO_TOOLS: Scenario(script=in_turn((call("charge", 1),), (call("look", 2),))),
     "calls at the same time, good ones and bad ones": Scenario(
-        script=_in_turn(
+        script=in_turn(
             (
                 *_ONE_OF_EACH,
-                _call("charge", 3),
-                _call("look", 4),
-                _call("look", 5, '{"number": 4}'),
-                _call("unknown", 6),
-                _call("look", 7, "no object"),
+                call("charge", 3),
+                call("look", 4),
+                call("look", 5, '{"number": 4}'),
+                call("unknown", 6),
+                call("look", 7, "no object"),
             )
         )
     ),
     "a result that is cut and read on in": Scenario(
-        script=_in_turn((_call("read_long", 1),), (_call("read_result", 2, '{"call": 1, "offset": 20000}'),))
+        script=in_turn((call("read_long", 1),), (call("read_result", 2, '{"call": 1, "offset": 20000}'),))
     ),
     "three messages in a queue": Scenario(
-        script=_in_turn(_ONE_OF_EACH),
+        script=in_turn(_ONE_OF_EACH),
         on_busy=("queue", "queue", "queue"),
-        held=_IN_MID_ANSWER,
+        held=IN_MID_ANSWER,
         outcomes=(ANSWERED,) * 3,
     ),
     "a queue, and one that takes the running turn's place": Scenario(
-        script=_answer,
+        script=answer,
         on_busy=("queue", "queue", "interrupt"),
-        held=_IN_MID_ANSWER,
-        outcomes=(_CUT_SHORT, _CUT_SHORT, ANSWERED),
+        held=IN_MID_ANSWER,
+        outcomes=(CUT_SHORT, CUT_SHORT, ANSWERED),
     ),
     "a message that interrupts a tool": Scenario(
-        script=_in_turn(_ONE_OF_EACH),
+        script=in_turn(_ONE_OF_EACH),
         on_busy=("queue", "interrupt"),
         held=KillPoint("port charge: asked", 1),
-        outcomes=(_CUT_SHORT, ANSWERED),
+        outcomes=(CUT_SHORT, ANSWERED),
     ),
     "a turn that is cancelled in mid-answer": Scenario(
-        script=_answer, held=_IN_MID_ANSWER, cancels=True, outcomes=(_CUT_SHORT,)
+        script=answer, held=IN_MID_ANSWER, cancels=True, outcomes=(CUT_SHORT,)
     ),
     "a model that fails twice": Scenario(script=_failing_at_first),
     "a model that fails always": Scenario(script=_failing, outcomes=(frozenset({"failed"}),)),
 }
+"""Conversations with tools, a queue and failures, in which nobody is asked and nothing grows too long."""
+
+BESIDE = "a reading beside a turn with tools"
+TOGETHER = {BESIDE: (TWO_TOOLS, A_READING)}
+"""Stories that are played at the same time."""
+
+CONVERSATIONS: dict[str, Scenario] = {**PLAIN, **APPROVALS, **HANDOFFS, **COMPACTIONS}
+SCENARIOS = (*CONVERSATIONS, *READINGS, *TOGETHER)
+"""All of them, by name."""
+
+
+def story_of(plan: Plan, stage: Stage) -> Story:
+    """Give what a plan is played in."""
+    names = TOGETHER.get(plan.scenario, (plan.scenario,))
+    stories = [_story(name, plan.mark, stage) for name in names]
+    return stories[0] if len(stories) == 1 else StoriesTogether(*stories)
+
+
+def silent_places(scenario: str) -> Sequence[KillPoint]:
+    """Name places of a scenario that neither its moments nor its log show."""
+    names = TOGETHER.get(scenario, (scenario,))
+    return [place for name in names if name in READINGS for place in READINGS[name].silent]
+
+
+def _story(name: str, mark: str, stage: Stage) -> Story:
+    if name in READINGS:
+        return StoryOfReading(stage, mark, name, READINGS[name])
+    return StoryOfTurns(stage, mark, CONVERSATIONS[name])

@@ -40,7 +40,8 @@ class ServiceProcess:
         self._program = program
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
-        self.database_url = f"sqlite:///{(folder / 'store.db').as_posix()}"
+        self.store = folder / "store.db"
+        self.database_url = f"sqlite:///{self.store.as_posix()}"
         self.pid = 0
         self.starts = 0
         self.said: deque[str] = deque(maxlen=_LINES_KEPT)
@@ -117,6 +118,9 @@ class ServiceProcess:
     async def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Kill the process, as a rule like the kernel for want of memory, and wait until it is gone."""
         if not self.died.is_set():
+            # One that has only just been asked for has no id yet, and 0 would be everybody.
+            async with asyncio.timeout(START_S):
+                await self._has_pid.wait()
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
             async with asyncio.timeout(START_S):
@@ -158,6 +162,9 @@ class ServiceProcess:
                 self._has_pid.set()
             else:
                 self._is_dead()
+        # Without the nursery nothing runs, and nothing will.
+        self._is_dead()
+        self._has_pid.set()
 
     async def _await_end(self, process: Process) -> None:
         await process.wait()

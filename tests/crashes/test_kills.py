@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 
 import pytest
 
-from tests.crashes.chain import Chain, Played, chain_in
+from tests.crashes.chain import Chain
 from tests.crashes.kill_points import WRITE_PLACES, KillPoint
 from tests.crashes.plans import Plan, places_of
-from tests.crashes.scenarios import SCENARIOS
+from tests.crashes.playing import plans, played
+from tests.crashes.scenarios import PLAIN
 
 pytestmark = [
     pytest.mark.anyio,
@@ -25,28 +24,8 @@ SEED = 5
 DRAWN = 2
 
 
-@pytest.fixture(scope="module")
-async def chain(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Chain]:
-    """One pair of fakes and one store for all tests of this module."""
-    async with chain_in(tmp_path_factory.mktemp("crashes")) as started:
-        yield started
-
-
-async def played(chain: Chain, plans: Sequence[Plan]) -> list[Played]:
-    async with aclosing(chain.play(plans)) as playing:
-        done = [one async for one in playing]
-    assert [f"{one.plan}: {'; '.join(one.faults)}" for one in done if one.faults] == []
-    return done
-
-
-def plans(scenario: str, *points: KillPoint | tuple[KillPoint, ...], commit_us: int = 0) -> list[Plan]:
-    """Give plans of one scenario that each die at one of the points, or in turn at those of a tuple."""
-    chains = [point if isinstance(point, tuple) else (point,) for point in points]
-    return [Plan(scenario=scenario, points=chained, commit_us=commit_us) for chained in chains]
-
-
 @pytest.mark.rules("S4", "S1", "H3", "H4")
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", PLAIN)
 async def test_a_service_that_was_killed_at_any_step_goes_on_and_loses_nothing(chain: Chain, scenario: str) -> None:
     [whole] = await played(chain, [Plan(scenario=scenario)])
     places = sorted(places_of(whole.moments, whole.log))

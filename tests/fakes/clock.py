@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -51,6 +51,9 @@ class CountingIds:
 
     def turn(self) -> TurnId:
         return TurnId(f"trn_{self._next():06d}")
+
+    def reading(self) -> ReadingId:
+        return ReadingId(f"rdg_{self._next():06d}")
 
     def fence(self) -> str:
         return self._fences.pop(0) if self._fences else f"{self._next():016x}"

@@ -9,6 +9,7 @@ from service.adapters.log_memory import MemoryLog
 from service.codec import decode_record
 from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
+from service.core.decision_signature import ApproverKeys
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import Entry, Record
 from service.core.signals import ShuttingDown
@@ -53,6 +54,12 @@ class House:
         clock: SteppingClock | None = None,
         pin_slots: bool = False,
         meter: Meter | None = None,
+        approver_keys: ApproverKeys | None = None,
+        approval_wait_s: int = 0,
+        approve_after_untrusted: bool = True,
+        compact_at: float = 0.8,
+        compact_messages: int = 0,
+        min_room: int = 16,
     ) -> None:
         self.llama = llama
         self.port = port
@@ -69,7 +76,9 @@ class House:
             limits=limits or Limits(),
             model=None,
             slots=None,
-            min_room=16,
+            min_room=min_room,
+            compact_at=compact_at,
+            compact_messages=compact_messages,
             tool_concurrency=4,
             resume_attempts=3,
             queue_limit=16,
@@ -79,6 +88,9 @@ class House:
             poll_ms=2000,
             cache_slack=64,
             discover_above_tokens=4096,
+            approver_keys=approver_keys or ApproverKeys(),
+            approval_wait_s=approval_wait_s,
+            approve_after_untrusted=approve_after_untrusted,
         )
         self.sessions = self.turns.sessions
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,7 @@ from service.core.completion_events import (
     ModelCall,
     PromptProgress,
     ReasoningText,
+    TokenProbability,
 )
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
@@ -46,6 +48,7 @@ class Play:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     estimated: bool = False
+    tokens: tuple[TokenProbability, ...] = ()
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
     before_end: asyncio.Event | None = None
 
@@ -80,6 +83,7 @@ class ScriptedLlama:
         self.ended_thoughts: list[str] = []
         self.counts = 0
         self.counted: list[CompletionRequest] = []
+        self.counted_texts: list[str] = []
         self.tasks = 0
         self.rewrites = False
         self.refused_tools: set[str] = set()
@@ -109,7 +113,8 @@ class ScriptedLlama:
     async def _played(
         self, play: Play, request: CompletionRequest
     ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
-        prompt_tokens = sum(len(message["content"].split()) + 4 for message in request.messages)
+        words = sum(len(message["content"].split()) + 4 for message in request.messages)
+        prompt_tokens = words if play.prompt_tokens is None else play.prompt_tokens
         if play.at_once is not None:
             raise play.at_once
         begun = Begun(completion_id=f"chatcmpl-{len(self.requests)}")
@@ -127,7 +132,6 @@ class ScriptedLlama:
         yield self._whole(play, request, prompt_tokens)
 
     def _whole(self, play: Play, request: CompletionRequest, prompt_tokens: int) -> Completion:
-        prompt_tokens = prompt_tokens if play.prompt_tokens is None else play.prompt_tokens
         cached = self._cached(request.messages) if play.cached_tokens is None else play.cached_tokens
         tokens = len(play.content.split()) + len(play.reasoning.split()) + 8 * len(play.calls)
         tokens = tokens if play.completion_tokens is None else play.completion_tokens
@@ -144,6 +148,7 @@ class ScriptedLlama:
                 reasoning_tokens=len(play.reasoning.split()),
             ),
             estimated=play.estimated,
+            tokens=play.tokens if request.logprobs else (),
         )
 
     def _cached(self, messages: tuple[JsonObject, ...]) -> int:
@@ -178,6 +183,13 @@ class ScriptedLlama:
                 raise UpstreamHttp(400, "Unable to generate parser for this template.")
         return self.counted_tokens + sum(len(json.dumps(tool)) for tool in request.tools) // 4
 
+    async def count_text(self, text: str) -> int:
+        """Each word is a token, and so is each mark of punctuation and each line end."""
+        self.counted_texts.append(text)
+        if self.away is not None:
+            raise self.away
+        return len(_TOKEN.findall(text))
+
     async def render(self, request: CompletionRequest) -> str:
         """One line a message; a template that rewrites puts the number of messages in front."""
         lines = [f"{message['role']}: {message['content']}\n" for message in request.messages]
@@ -189,6 +201,9 @@ class ScriptedLlama:
 
 
 GONE = ModelFailure(ErrorKind.CONNECT, "llama-server is away")
+
+
+_TOKEN = re.compile(r"\w+|[^\w ]")
 
 
 def _pieces(text: str) -> list[str]:

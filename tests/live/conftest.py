@@ -11,6 +11,16 @@ import pytest
 from tests.live.client import Client
 from tests.live.processes import DEMO, TEMPLATES, example_port, llama_server, service
 
+PATIENCE_S = 240
+"""What a test may take where it does not say so itself: a model on cores that others use as well takes its time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder their time."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PATIENCE_S))
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -64,7 +74,7 @@ def demo_service(demo_llama: str, tool_port_url: str, folder: Path) -> Iterator[
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(timeout=PATIENCE_S, trust_env=False) as client:
         yield client
 
 

@@ -32,9 +32,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: list[str], ready_url: str, log: Path, environment: dict[str, str]) -> Generator[None]:
+def running(
+    command: list[str], ready_url: str, log: Path, environment: dict[str, str]
+) -> Generator[subprocess.Popen[bytes]]:
     """Run a program until the body is through; the test fails with its log when it is never ready."""
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         child = subprocess.Popen(
             command,
             stdout=output,
@@ -43,7 +45,7 @@ def running(command: list[str], ready_url: str, log: Path, environment: dict[str
         )
         try:
             wait_until_ready(child, ready_url, log)
-            yield
+            yield child
         finally:
             child.terminate()
             try:
@@ -101,6 +103,15 @@ def service(
     """Run the service; give its address. `ready` is what must answer 200 before it counts as started."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
+    command, environment = service_command(port, llama_url, tool_port_url, folder, **settings)
+    with running(command, f"{address}{ready}", folder / f"{port}.log", environment):
+        yield address
+
+
+def service_command(
+    port: int, llama_url: str, tool_port_url: str, folder: Path, **settings: str
+) -> tuple[list[str], dict[str, str]]:
+    """Give the command of a service, and what has to be in its environment."""
     environment = {
         "TURNKEEPER_LLAMA_URL": llama_url,
         "TURNKEEPER_TOOL_PORT_URL": tool_port_url,
@@ -108,6 +119,4 @@ def service(
         "TURNKEEPER_DRAIN_S": "1",
         **{f"TURNKEEPER_{name.upper()}": value for name, value in settings.items()},
     }
-    command = [*PYTHON, "service", "serve", "--port", str(port)]
-    with running(command, f"{address}{ready}", folder / f"{port}.log", environment):
-        yield address
+    return [*PYTHON, "service", "serve", "--port", str(port)], environment

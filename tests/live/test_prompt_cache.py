@@ -12,13 +12,14 @@ import pytest
 
 from service.core.json_types import JsonObject
 from service.example_port.weather import WEATHER
+from tests.lengths import turns
 from tests.live.client import Client, named
 from tests.live.processes import TEMPLATES, llama_server, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.live]
 
 SYSTEM = "You are a helpful assistant."
-TURNS = 30
+TURNS = turns(30, short=6)
 CACHE_SLACK = 64
 ONE_TOOL: JsonObject = {"names": ["get_weather"]}
 STEADY: JsonObject = {"temperature": 0, "seed": 1}
@@ -95,9 +96,9 @@ def table(served: list[Served]) -> str:
     return "\n".join(["turn  prompt  cached  said  missing", *lines])
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.rules("P1", "P2", "P3", "P5")
-async def test_over_thirty_turns_with_tools_the_prompt_only_grows_and_stays_cached(
+async def test_over_many_turns_with_tools_the_prompt_only_grows_and_stays_cached(
     client: Client, keeping_llama: str
 ) -> None:
     session = await client.session(system=SYSTEM, tools=ONE_TOOL, sampling=STEADY)

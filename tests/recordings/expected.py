@@ -74,6 +74,13 @@ EXPECTED: dict[str, Completion | Broken] = {
         reasoning='think>\n\nThe answer is "2+2."',
         reasoning_tokens=12,
     ),
+    "closed_gate_with_probabilities": _done(
+        85,
+        49,
+        32,
+        _timings(937.028, 38.419342858484484, 2025.319, 15.306230771547593),
+        content='{"update": false, "exit": false}',
+    ),
     "context_filled_while_generating": _done(
         422,
         0,
@@ -89,6 +96,13 @@ EXPECTED: dict[str, Completion | Broken] = {
         _timings(45.766, 240.35310055499716, 48.219, 103.69356477736991),
         content="In the sleepy town of Rav",
         finish_reason="length",
+    ),
+    "gates_with_probabilities": _done(
+        112,
+        0,
+        22,
+        _timings(4030.307, 27.789446312650625, 1742.54, 12.05137328267931),
+        content='{"update": true, "memory": "The key is under the mat.", "exit": false}',
     ),
     "killed_mid_stream": Broken(kind=ErrorKind.STREAM_CLOSED, says=_TOO_EARLY),
     "midstream_error_context": Broken(
@@ -132,6 +146,13 @@ EXPECTED: dict[str, Completion | Broken] = {
     ),
     "plain": _done(16, 3, 8, _timings(56.563, 229.83222247759133, 260.852, 26.835140232775675), content=_PARIS),
     "plain.b10434": _done(16, 3, 8, _timings(36.898, 352.322619112147, 62.778, 111.50403007422983), content=_PARIS),
+    "probabilities_held_back": _done(
+        31,
+        4,
+        25,
+        _timings(715.594, 37.73089209803324, 1807.032, 13.281447146481081),
+        content='{"memory": "a 𓀀 🧿 b"}',
+    ),
     "progress": _done(
         1103,
         3,

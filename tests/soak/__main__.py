@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -88,7 +88,8 @@ class Soak:
                 async with asyncio.timeout(MEMORY_EVERY_S):
                     await self._world.over.wait()
             except TimeoutError:
-                if not self._world.service.died.is_set():
+                # Between a kill and the next start there is no process to look at, or one without memory.
+                with suppress(FileNotFoundError, ProcessLookupError, KeyError):
                     self.memory.append(await asyncio.to_thread(resident_mib, self._world.service.pid))
 
     async def _compare(self, before: Facts) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from service.core.json_types import JsonObject
 from tests.cases.fake_port import PortCall
-from tests.crashes.judgement import faults_of_calls, faults_of_sending
+from tests.crashes.judgement_of_calls import faults_of_calls, faults_of_sending
 
 _STATUSES = frozenset({"ok", "failed", "interrupted", "cancelled", "repeated", "not_run"})
 _NO_FAULT_OF_OURS = frozenset({"stream_closed", "stalled", "empty_answer", "crashed", "load_timeout", "connect"})

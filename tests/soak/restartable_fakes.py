@@ -14,7 +14,7 @@ from tests.cases.growth import only_grows
 from tests.cases.http_fake import Exchange, Handler, HttpFake
 from tests.cases.replies import Call, Reply, ask_for, say
 from tests.cases.strict_llama import Asked, StrictLlama
-from tests.crashes.scenarios import batches_in, question_in
+from tests.crashes.scripts import batches_in, question_in
 from tests.crashes.watched_fakes import CHARGE, LONG_TEXT, LOOK, READ_LONG
 
 _PIECE_S = 0.003

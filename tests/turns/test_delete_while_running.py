@@ -19,10 +19,10 @@ from service.core.records import Outcome
 from service.core.request_key import RequestKey, body_hash
 from service.core.signals import SessionDeleted
 from service.ports import SessionLog
+from service.turns.deletion import CANCEL_WAIT_S
 from service.turns.events import Event, SignalEvent
 from service.turns.follower import Follower
 from service.turns.requests import OnBusy, TurnAsked
-from service.turns.sessions import CANCEL_WAIT_S
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
@@ -174,7 +174,7 @@ class StubbornLlama(ScriptedLlama):
 async def test_a_turn_that_does_not_end_holds_a_delete_up_for_a_bounded_time_and_writes_nothing_then(
     log: SessionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.turns.sessions.CANCEL_WAIT_S", SHORT_S)
+    monkeypatch.setattr("service.turns.deletion.CANCEL_WAIT_S", SHORT_S)
     half = say("Half a word", before_end=asyncio.Event())
     llama = StubbornLlama(half)
     house = House(llama, log=log)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from service.adapters.log_memory import MemoryLog
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
+from service.core.session_status import SessionStatus
 from service.core.signals import ContentDelta, Partial, Queued, ReasoningDelta, Resync, SessionDeleted, ShuttingDown
-from service.ports import StoredRecord
+from service.ports import RecordDraft, StoredRecord
 from service.turns.events import Event, SignalEvent
-from service.turns.feed import Feed, Hub
+from service.turns.feed import Feeds
 from service.turns.follower import Follower
+from service.turns.requests import OnBusy
+from tests.fakes.clock import START
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
@@ -293,14 +295,58 @@ async def test_who_sees_a_turn_end_can_start_the_next_one_at_once() -> None:
 
 @pytest.mark.rules("H6")
 async def test_records_of_other_turns_that_lie_in_between_are_passed_over() -> None:
-    class Interleaved(MemoryLog):
-        async def read(self, session: SessionId, **how: object) -> Sequence[StoredRecord]:
-            stored = await super().read(session, **how)  # pyright: ignore[reportArgumentType]
-            return [replace(record, turn=TurnId("trn_other")) if record.seq == 3 else record for record in stored]
-
-    house = House(ScriptedLlama(say("One.")), log=(log := Interleaved()))
+    first = say("One.", before_end=asyncio.Event())
+    house = House(ScriptedLlama(first, say("Two.")))
     session = await house.session()
-    turn = (await house.run(session)).id
-    stranger = Follower(Feed(session, Hub()), log, after_seq=1, turn=turn)
+    turn = await house.start(session)
+    await first.streaming.wait()
+    second = await house.start(session, on_busy=OnBusy.QUEUE)
+    assert first.before_end is not None
+    first.before_end.set()
+    await house.finish(session, second)
 
-    assert seqs(await all_of(stranger)) == [2, 4, 5]
+    for how in ({"until_pause": True}, {"after_pos": 1}):
+        events = await all_of(await follower(house, session, turn=turn, **how))
+        assert seqs(events) == [2, 4, 5, 6]
+
+
+@pytest.mark.rules("H1", "A2")
+async def test_who_lets_a_turn_go_on_is_told_every_word_from_there_on() -> None:
+    half = say("Once upon a time", before_end=asyncio.Event())
+    house = House(ScriptedLlama(ask_for(call("weather")), half), TablePort(spec("weather")))
+    session = await house.session()
+    turn = await house.start(session)
+    await half.streaming.wait()
+    place = (await house.log.read(session))[4]
+
+    following = await follower(house, session, turn=turn, after_pos=place.pos, until_pause=True)
+    assert half.before_end is not None
+    half.before_end.set()
+    seen = await all_of(following)
+
+    assert seqs(seen) == [6, 7, 8, 9]
+    assert "".join(delta.text for delta in deltas(seen)) == "Once upon a time"
+    assert not [event for event in seen if isinstance(event, SignalEvent) and isinstance(event.signal, Partial)]
+
+
+@pytest.mark.rules("S5", "H6")
+async def test_a_record_that_was_written_though_its_write_failed_is_not_passed_over() -> None:
+    log = MemoryLog()
+    house = House(ScriptedLlama(), log=log)
+    session = await house.session()
+    feeds = Feeds()
+    feed = feeds.of(session)
+
+    async def appended(seq: int) -> Sequence[StoredRecord]:
+        draft = RecordDraft(turn=None, type="user", body=b"{}")
+        return await log.append(session, seq - 1, [draft], SessionStatus(), START)
+
+    feed.publish_records(await appended(2))
+    async with Follower(feed, log, after_pos=None) as following:
+        batches = aiter(following)
+        seen = [*await anext(batches)]
+        await appended(3)
+        feed.publish_records(await appended(4))
+        seen += await anext(batches)
+
+    assert seqs(seen) == [1, 2, 3, 4]

@@ -8,26 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.access.gate import Gate, Holder
 from service.core.ids import SessionId, TurnId
-from service.turns.gate import Gate, Holder
 
 pytestmark = pytest.mark.rules("L9")
 
+MOVES = ["come", "come alone", "come aside", "leave", "cancel", "let pass"]
 HOLDER = Holder(session=SessionId("ses_1"), turn=TurnId("trn_1"), step=1)
 
 
 class Guest:
     """One that wants a permit and tells where it is."""
 
-    def __init__(self, gate: Gate, *, alone: bool = False) -> None:
+    def __init__(self, gate: Gate, *, alone: bool = False, aside: bool = False) -> None:
         self.alone = alone
+        self.aside = aside
         self.positions: list[int] = []
         self.inside = asyncio.Event()
         self.may_leave = asyncio.Event()
         self.task = asyncio.create_task(self._visit(gate))
 
     async def _visit(self, gate: Gate) -> None:
-        async with gate.permit(HOLDER, self.positions.append, alone=self.alone):
+        async with gate.permit(HOLDER, self.positions.append, alone=self.alone, aside=self.aside):
             self.inside.set()
             await self.may_leave.wait()
 
@@ -137,7 +139,7 @@ async def test_more_slots_admit_more_and_fewer_hold_back_the_next() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(["come", "come alone", "leave", "cancel", "let pass"]), max_size=40), st.integers(1, 3))
+@given(st.lists(st.sampled_from(MOVES), max_size=40), st.integers(1, 3))
 def test_no_permit_is_ever_leaked(moves: list[str], capacity: int) -> None:
     async def play() -> None:
         gate = Gate(capacity)
@@ -147,7 +149,7 @@ def test_no_permit_is_ever_leaked(moves: list[str], capacity: int) -> None:
             if move == "let pass":
                 await asyncio.sleep(0)
             elif move.startswith("come"):
-                guests.append(Guest(gate, alone=move == "come alone"))
+                guests.append(Guest(gate, alone=move == "come alone", aside=move == "come aside"))
                 everybody.append(guests[-1])
             elif guests:
                 guest = guests.pop(0)
@@ -161,3 +163,36 @@ def test_no_permit_is_ever_leaked(moves: list[str], capacity: int) -> None:
         assert (gate.in_use, gate.waiting) == (0, 0)
 
     asyncio.run(play())
+
+
+@pytest.mark.anyio
+async def test_what_runs_aside_leaves_one_permit_to_the_steps_of_turns() -> None:
+    gate = Gate(2)
+    aside, waiting = Guest(gate, aside=True), Guest(gate, aside=True)
+    await settle()
+    assert (aside.inside.is_set(), waiting.inside.is_set(), waiting.positions) == (True, False, [1])
+
+    step = Guest(gate)
+    await settle()
+
+    assert step.inside.is_set()
+    assert step.positions == []
+    await aside.leave()
+    await settle()
+    assert waiting.inside.is_set()
+    await waiting.leave()
+    await step.leave()
+    assert (gate.in_use, gate.waiting) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_where_there_is_one_permit_what_runs_aside_may_have_it_in_its_turn() -> None:
+    gate = Gate(1)
+    first, aside, third = Guest(gate), Guest(gate, aside=True), Guest(gate)
+    await settle()
+    await first.leave()
+    await aside.inside.wait()
+    assert not third.inside.is_set()
+    await aside.leave()
+    await third.inside.wait()
+    await third.leave()

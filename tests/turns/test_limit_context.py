@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from service.core.baseline import Compaction
 from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ContextFull, ErrorKind, ProblemCode, RequestRefused
@@ -124,7 +125,7 @@ async def test_a_model_that_fetches_long_results_for_ever_ends_each_turn_with_an
             return ask_for(call("dump", f'{{"city": "{len(self.requests)}"}}'))
 
     house = House(Greedy(context_tokens=2048), big_port())
-    session = await house.session()
+    session = await house.session(compaction=Compaction.OFF)
 
     outcomes: list[Outcome | None] = []
     refused: RequestRefused | None = None

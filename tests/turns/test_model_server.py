@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from service.access.gate import Gate
+from service.access.model_server import FACTS_AGE_S, ModelServer
 from service.core.baseline import TemplateProfile
 from service.core.errors import ModelFailure
 from service.ports import ServerFacts
-from service.turns.gate import Gate
-from service.turns.model_server import FACTS_AGE_S, ModelServer
 from tests.fakes.clock import SteppingClock
 from tests.fakes.llama import GONE, ScriptedLlama
 

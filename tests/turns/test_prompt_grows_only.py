@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from random import SystemRandom
 
@@ -13,19 +14,20 @@ import pytest
 import structlog
 
 from service.core.records import Limit, OnToolLimit, Outcome, TurnFinished
-from tests.conversations.batches import be_quiet, run, run_all
+from tests.conversations.batches import be_quiet, run_all
 from tests.conversations.driver import play
 from tests.conversations.generator import made
 from tests.conversations.judgement import extends, judge
-from tests.conversations.plan import Blow, CallPlan, Conversation, Moment, PlayPlan, Strike, TurnPlan
+from tests.conversations.plan import Blow, CallPlan, Conversation, Manner, Moment, PlayPlan, Strike, TurnPlan, Word
 from tests.conversations.smallest import smallest
 from tests.conversations.spread import EXPECTED, ingredients
 
 pytestmark = pytest.mark.usefixtures("quiet_logs")
 
-CONVERSATIONS = 2_000
-SAMPLE = 500
+CONVERSATIONS = 500
+SAMPLE = 1_000
 SAMPLE_SEED = 10
+HANDOFF = '{"agent": "expert", "message": "Go on."}'
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,8 @@ def quiet_logs() -> Iterator[None]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.rules("P1", "P2", "P3", "P4", "P8", "T5", "T8", "T12", "T13", "S4")
+@pytest.mark.rules("P1", "P2", "P3", "P4", "P8", "T5", "T8", "T12", "T13", "S4", "S5")
+@pytest.mark.rules("A1", "A1b", "A2", "A3", "A4", "A6", "A7", "G2", "C1")
 def test_each_prompt_extends_the_one_before_and_is_well_formed() -> None:
     seed = SystemRandom().randrange(2**32)
 
@@ -51,10 +54,12 @@ def test_each_prompt_extends_the_one_before_and_is_well_formed() -> None:
 
 @pytest.mark.timeout(300)
 def test_the_generated_conversations_leave_nothing_out() -> None:
-    batch = run(SAMPLE_SEED, 0, SAMPLE)
+    spread = Counter[str]()
+    for batch in run_all(SAMPLE_SEED, SAMPLE, processes=os.cpu_count() or 1):
+        assert batch.defect is None, str(batch.defect)
+        spread += batch.spread
 
-    assert batch.defect is None, str(batch.defect)
-    assert [word for word in EXPECTED if batch.spread[word] < 3] == []
+    assert [word for word in EXPECTED if spread[word] < 3] == []
 
 
 @pytest.mark.anyio
@@ -103,6 +108,40 @@ def test_a_conversation_that_fails_is_made_small() -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("blow", "at", "call", "had"),
+    [
+        (Blow.CANCEL, Moment.WAITING, CallPlan("asks"), "an approval was cancelled"),
+        (Blow.STOP, Moment.DECIDED, CallPlan("asks"), "outcome: answered"),
+        (Blow.KILL, Moment.CREATING, CallPlan("handoff_to", HANDOFF), "a child answered"),
+        (Blow.STORE, Moment.CREATING, CallPlan("handoff_to", HANDOFF), "failed: store"),
+        (Blow.CANCEL_CHILD, Moment.HANDED, CallPlan("handoff_to", HANDOFF), "a child cancelled"),
+    ],
+)
+async def test_a_strike_comes_where_people_or_other_agents_are_waited_for(
+    blow: Blow, at: Moment, call: CallPlan, had: str
+) -> None:
+    strike = Strike(blow, at, 0, 40)
+    turn = TurnPlan(plays=(PlayPlan(calls=(call,)),), strikes=(strike,))
+
+    played = await play(Conversation((turn,), agents=True))
+
+    judge(played)
+    assert played.struck == [strike]
+    assert had in ingredients(played)
+
+
+@pytest.mark.anyio
+async def test_people_who_say_nothing_let_an_approval_expire() -> None:
+    turn = TurnPlan(plays=(PlayPlan(calls=(CallPlan("asks"),)),), words=(Word(Manner.NOBODY),))
+
+    played = await play(Conversation((turn,), approval_wait_s=60))
+
+    judge(played)
+    assert "an approval expired" in ingredients(played)
+
+
+@pytest.mark.anyio
 async def test_a_strike_comes_at_its_moment() -> None:
     strike = Strike(Blow.CANCEL, Moment.RUNNING, 0, 40)
     turn = TurnPlan(plays=(PlayPlan(calls=(CallPlan(), CallPlan("send"))),), strikes=(strike,))
@@ -110,4 +149,4 @@ async def test_a_strike_comes_at_its_moment() -> None:
     played = await play(Conversation((turn,)))
 
     assert played.struck == [strike]
-    assert "result: cancelled" in ingredients(Conversation((turn,)), played)
+    assert "result: cancelled" in ingredients(played)

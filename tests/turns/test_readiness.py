@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from service.access.model_server import FACTS_AGE_S
 from service.adapters.log_memory import MemoryLog
 from service.core.errors import ErrorKind, ModelFailure, StoreFailure, ToolPortFailure
 from service.core.records import Outcome
-from service.turns.model_server import FACTS_AGE_S
 from service.turns.readiness import Check
 from tests.fakes.house import House
 from tests.fakes.llama import GONE, ScriptedLlama, say
@@ -85,7 +85,7 @@ async def test_the_servers_facts_are_asked_again_after_a_while_and_kept_when_it_
         ({"system_role": False}, None, "first user message"),
         ({"thinking_off": "none"}, None, "no switch for thinking"),
     ],
-    ids=str,
+    ids=("all", "no tools", "tools in vain", "one by one", "forgets turns", "no system role", "no switch for thought"),
 )
 async def test_what_the_template_can_not_do_is_told_and_keeps_nobody_from_being_served(
     trait: dict[str, Any], port: TablePort | None, says: str

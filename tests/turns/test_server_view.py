@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from service.access.gate import Holder
 from service.core.ids import LOCAL_OWNER
-from service.turns.gate import Holder
 from tests.fakes.house import House
 from tests.fakes.llama import GONE, PROFILE, ScriptedLlama, say
 

@@ -120,6 +120,17 @@ async def test_sessions_are_listed_newest_first_in_pages() -> None:
     assert end is None
 
 
+async def test_sessions_that_a_text_is_found_in_are_listed_in_pages_of_their_own() -> None:
+    house = House(ScriptedLlama())
+    made = [await house.session(title=title) for title in ("Rain", "sun", "rainy", "sun", "RAIN")]
+
+    first, cursor = await house.sessions.page(LOCAL_OWNER, limit=2, after=None, search="rain")
+    second, end = await house.sessions.page(LOCAL_OWNER, limit=2, after=cursor, search="rain")
+
+    assert [view.id for page in (first, second) for view in page] == [made[4], made[2], made[0]]
+    assert (cursor, end) == (made[2], None)
+
+
 async def test_title_and_metadata_change_and_the_log_does_not() -> None:
     house = House(ScriptedLlama())
     session = await house.session(title="old", metadata={"a": "1"})

@@ -115,9 +115,9 @@ async def test_a_tool_that_asks_for_approval_does_not_run_unasked_through_call_t
     port = TablePort(spec("pay", needs_approval=True))
     house = House(ScriptedLlama(ask_for(call("call_tool", '{"name": "pay", "arguments": {}}')), say("No.")), port)
     session = await house.session(tools=DISCOVER)
-    await house.run(session)
+    view = await house.run(session)
     assert port.calls == []
-    assert [used.status for used in await results(house, session)] == [ResultStatus.FAILED]
+    assert [(asked.name, asked.arguments) for asked in view.pending] == [("pay", "{}")]
 
 
 async def test_a_session_keeps_its_tools_and_their_way_over_a_restart() -> None:

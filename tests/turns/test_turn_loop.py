@@ -405,17 +405,6 @@ async def test_a_failed_turn_names_its_reason_and_the_session_takes_the_next_one
     assert [message["role"] for message in llama.requests[1].messages] == ["user", "assistant", "user"]
 
 
-@pytest.mark.rules("A1")
-async def test_a_tool_that_wants_an_approval_does_not_run_unasked() -> None:
-    port = TablePort(spec("delete_all", needs_approval=True))
-    house = House(ScriptedLlama(ask_for(call("delete_all")), say("I can't.")), port)
-    session = await house.session()
-
-    view = await house.run(session)
-
-    assert (view.outcome, port.calls) == (Outcome.ANSWERED, [])
-
-
 @pytest.mark.rules("T1")
 async def test_options_of_the_turn_are_in_its_first_record() -> None:
     house = House(ScriptedLlama(say("Yes.")))

@@ -14,20 +14,25 @@ from service.bootstrap import Application
 from service.config import Settings
 from service.core.agents import AgentProfiles
 from service.core.baseline import Baseline
+from service.core.decisions import DecisionAsked
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import Outcome
+from service.core.records import Outcome, PendingCall
 from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
 from service.core.usage import UsageTotals
 from service.core.views import ContextFill, PromptView, SessionView, TurnState, TurnView
 from service.ports import StoredRecord
+from service.turns.compaction import ByHand
 from service.turns.events import Event
+from service.turns.pauses import Decided
 from service.turns.readiness import Check
 from service.turns.requests import SessionAsked, TurnAsked
 from service.turns.server_view import ServerNow
+from service.turns.session_view import Compacted
 from service.turns.tool_catalog import ToolListing
+from tests.web.fake_readings import FakeDocuments, FakeReadings
 
 SESSION = SessionId("ses_1")
 TURN = TurnId("trn_1")
@@ -83,6 +88,7 @@ def a_turn(state: TurnState = TurnState.RUNNING) -> TurnView:
         steps=1,
         usage=UsageTotals(),
         pending=(),
+        child=None,
         first_seq=2,
         last_seq=5,
     )
@@ -154,12 +160,17 @@ class FakeSessions:
         self.started: list[TurnAsked] = []
         self.followed: list[Followed] = []
         self.pages: list[tuple[int, SessionId | None]] = []
+        self.searches: list[str] = []
         self.reads: list[tuple[int, int]] = []
         self.second_read_fails: Exception | None = None
         self.full_texts: dict[int, str] = {}
         self.keys: list[RequestKey | None] = []
+        self.compacted = ByHand(summary=None, seq=None, detail="Nothing was summarised.")
         self.left_turns: list[TurnId] = []
         self.someone_left = asyncio.Event()
+        self.waiting_calls: list[PendingCall] = []
+        self.decided = Decided(goes_on=True, after_pos=40)
+        self.decisions: list[tuple[tuple[DecisionAsked, ...], str]] = []
 
     def _check(self, session: SessionId, turn: TurnId = TURN) -> None:
         if self.refusal is not None:
@@ -178,10 +189,11 @@ class FakeSessions:
         return self.session
 
     async def page(
-        self, owner: OwnerId, *, limit: int, after: SessionId | None
+        self, owner: OwnerId, *, limit: int, after: SessionId | None, search: str = ""
     ) -> tuple[Sequence[SessionView], SessionId | None]:
         self._check(SESSION)
         self.pages.append((limit, after))
+        self.searches.append(search)
         return [self.session], self.next_page
 
     async def update(
@@ -234,6 +246,25 @@ class FakeSessions:
             raise self.wait_refusal
         return a_turn(TurnState.FINISHED)
 
+    async def pending(self, owner: OwnerId) -> Sequence[PendingCall]:
+        self._check(SESSION)
+        return self.waiting_calls
+
+    async def decide(
+        self,
+        session: SessionId,
+        turn: TurnId,
+        owner: OwnerId,
+        asked: tuple[DecisionAsked, ...],
+        *,
+        by: str,
+        key: RequestKey | None = None,
+    ) -> Decided:
+        self._check(session, turn)
+        self.keys.append(key)
+        self.decisions.append((asked, by))
+        return self.decided
+
     async def records(self, session: SessionId, owner: OwnerId, *, after: int, limit: int) -> Sequence[StoredRecord]:
         self._check(session)
         self.reads.append((after, limit))
@@ -250,6 +281,10 @@ class FakeSessions:
     async def messages(self, session: SessionId, owner: OwnerId) -> PromptView:
         self._check(session)
         return PromptView(messages=({"role": "user", "content": "Hi"},), tools=())
+
+    async def compact(self, session: SessionId, owner: OwnerId) -> Compacted:
+        self._check(session)
+        return Compacted(by_hand=self.compacted, session=self.session)
 
     async def follow_all(self, owner: OwnerId, after_pos: int | None) -> FakeFollower:
         self._check(SESSION)
@@ -308,6 +343,8 @@ class FakeApplication:
     """All of it; `build` is what `create_app` takes in place of bootstrap's."""
 
     sessions: FakeSessions = field(default_factory=FakeSessions)
+    readings: FakeReadings = field(default_factory=FakeReadings)
+    documents: FakeDocuments = field(default_factory=FakeDocuments)
     tools: FakeTools = field(default_factory=FakeTools)
     readiness: FakeReadiness = field(default_factory=FakeReadiness)
     server: FakeServerView = field(default_factory=FakeServerView)

@@ -75,7 +75,14 @@ async def served_by(build: Build, settings: Settings | None = None) -> AsyncGene
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         config = uvicorn.Config(
-            app, log_level="error", ws="none", lifespan="on", timeout_graceful_shutdown=BOUND_S, server_header=False
+            app,
+            log_level="error",
+            ws="none",
+            lifespan="on",
+            # A connection that a client holds is not closed in the moment in which it is used again.
+            timeout_keep_alive=10 * BOUND_S,
+            timeout_graceful_shutdown=BOUND_S,
+            server_header=False,
         )
         server = Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]), name="uvicorn")

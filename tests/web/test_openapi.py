@@ -59,7 +59,7 @@ def test_each_operation_lists_its_refusals_in_one_shape() -> None:
                 continue
             schema = answer["content"]["application/problem+json"]["schema"]
             assert schema == {"$ref": "#/components/schemas/Problem"}, (method, path, status)
-        if "{session}" in path:
+        if "{session}" in path or "{reading}" in path:
             assert "404" in refused, (method, path)
 
 
@@ -72,7 +72,7 @@ def test_the_document_knows_every_code() -> None:
 @pytest.mark.anyio
 async def test_no_operation_takes_a_query_parameter_that_it_does_not_know(http: httpx.AsyncClient) -> None:
     for method, path, _ in operations():
-        address = path.format(session="ses_1", turn="trn_1", seq=1)
+        address = path.format(session="ses_1", turn="trn_1", reading="rdg_1", seq=1)
         body = {"content": "Hi"} if path.endswith("/turns") else {}
         json_body = body if method in ("POST", "PATCH") else None
         response = await http.request(method, f"{address}?colour=red", json=json_body)

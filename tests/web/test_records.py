@@ -53,6 +53,7 @@ async def test_a_record_is_shown_as_in_its_stream(http: httpx.AsyncClient, sessi
             }
         ],
         "next": None,
+        "hashes": ["00" * 32],
     }
 
 
@@ -78,7 +79,7 @@ async def test_a_page_tells_whether_there_is_more(
 @pytest.mark.usefixtures("log")
 @pytest.mark.parametrize("after", ["450", "451", "9223372036854775808", "9" * 30])
 async def test_behind_the_end_there_is_nothing(http: httpx.AsyncClient, after: str) -> None:
-    assert (await http.get(f"{RECORDS}?after={after}")).json() == {"items": [], "next": None}
+    assert (await http.get(f"{RECORDS}?after={after}")).json() == {"items": [], "next": None, "hashes": []}
 
 
 @pytest.mark.rules("H2")

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.adapters.log_memory import MemoryLog
+from service.core.agents import AgentProfiles
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
 from service.ports import SessionRow, StoredRecord
@@ -22,6 +23,7 @@ from tests.fakes.clock import CountingIds
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ask_for, call, say
 from tests.fakes.tool_port import spec
+from tests.turns.handing_over import AGENTS, hand_over
 from tests.web.cut_client import Connection, CutClient, frames_in, record_lines
 from tests.web.serving import BOUND_S
 from tests.web.stepped import SteppedLlama, SteppedPort, Turnstile, settle
@@ -77,6 +79,16 @@ class DistantLog(MemoryLog):
         await _a_while()
         return found
 
+    async def read_family(self, session: SessionId, **how: int | None) -> Sequence[StoredRecord]:
+        found = await super().read_family(session, **how)  # pyright: ignore[reportArgumentType]
+        await _a_while()
+        return found
+
+    async def read_turn_family(self, session: SessionId, turn: TurnId, **how: object) -> Sequence[StoredRecord]:
+        found = await super().read_turn_family(session, turn, **how)  # pyright: ignore[reportArgumentType]
+        await _a_while()
+        return found
+
     async def read_all(self, owner: OwnerId, **how: int | None) -> Sequence[StoredRecord]:
         found = await super().read_all(owner, **how)  # pyright: ignore[reportArgumentType]
         await _a_while()
@@ -96,7 +108,8 @@ async def _a_while() -> None:
 class World:
     """One session of a service that goes on piece by piece, and its readers."""
 
-    def __init__(self, targets: list[int]) -> None:
+    def __init__(self, targets: list[int], plays: Sequence[Play], agents: AgentProfiles | None = None) -> None:
+        self._script, self._agents = plays, agents
         self._log, self._ids = DistantLog(), CountingIds()
         self._targets = targets
         self._turns: list[TurnId] = []
@@ -111,7 +124,8 @@ class World:
     def _build(self) -> None:
         self._turnstile = Turnstile()
         port = SteppedPort(self._turnstile, spec("clock"))
-        self._house = House(SteppedLlama(self._turnstile, *script()), port, log=self._log, ids=self._ids)
+        llama = SteppedLlama(self._turnstile, *self._script)
+        self._house = House(llama, port, log=self._log, ids=self._ids, agents=self._agents)
 
     async def let(self, pieces: int) -> None:
         self._turnstile.let(pieces)
@@ -192,12 +206,18 @@ class World:
         target = self._targets[number]
         if target >= len(self._turns):
             return []
-        stored = await self._log.read(self._session, turn=self._turns[target] if target >= 0 else None)
-        return record_lines(frames_in(b"".join(map(frame, stored))))
+        return record_lines(frames_in(b"".join(map(frame, await self._stored(target)))))
+
+    async def _stored(self, target: int) -> Sequence[StoredRecord]:
+        if target == EVERYTHING:
+            return await self._log.read_all(LOCAL_OWNER, after_pos=0, limit=10_000)
+        if target == SESSION:
+            return await self._log.read_family(self._session, after_pos=0, limit=10_000)
+        return await self._log.read(self._session, turn=self._turns[target])
 
 
-async def played(targets: list[int], acts: list[Act]) -> None:
-    world = World(targets)
+async def played(world: World, acts: list[Act]) -> None:
+    """Play a schedule, and compare what each reader has seen with the log."""
     await world.begin()
     for act, *how in acts:
         await getattr(world, str(act))(*how)
@@ -218,4 +238,29 @@ async def played(targets: list[int], acts: list[Act]) -> None:
 # A turn was taken from the queue while the service stopped.
 @example([1, 1, 0], [("ask", OnBusy.QUEUE), ("let", 22), ("cancel", 0), ("restart",)])
 def test_no_schedule_loses_a_record_or_shows_it_twice(targets: list[int], acts: list[Act]) -> None:
-    asyncio.run(played(targets, acts))
+    asyncio.run(played(World(targets, script()), acts))
+
+
+def handing_over() -> list[Play]:
+    """Steps of parents and of children, whoever comes to play them: some hand over, to the third depth and deeper."""
+    kinds = (
+        ask_for(hand_over(), content="An expert knows."),
+        Play(reasoning="I have to look", calls=(call("clock"), call("clock", '{"city": "Rome"}', id="call-2"))),
+        ask_for(hand_over(message="Which cup?"), call("clock", id="call-3")),
+        say("Half an answer", failure=CLOSED),
+        say("The blue \U0001f44b one.", reasoning="so many cups"),
+        say("Green tea in the blue cup."),
+        ask_for(hand_over(message="Is it hot?")),
+        say("Noon."),
+    )
+    return list(islice(cycle(kinds), 160))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.rules("H6", "H7", "G2", "S1", "S4")
+@pytest.mark.cases(9)
+@settings(max_examples=120, deadline=None)
+@given(TARGETS, st.lists(ACT, max_size=60))
+@example([-1, -1, -2], [("let", 4), ("read", 0), ("let", 9), ("restart",), ("read", 1)])
+def test_no_schedule_of_a_family_loses_a_record_or_shows_it_twice(targets: list[int], acts: list[Act]) -> None:
+    asyncio.run(played(World(targets, handing_over(), AGENTS), acts))

@@ -10,12 +10,12 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from service import __version__
+from service.access.gate import Holder
 from service.core.agents import AgentProfile, AgentProfiles
 from service.core.baseline import TemplateProfile
 from service.core.labels import DataClass
 from service.core.slot_state import SlotState
 from service.core.tool_port import LeftOutTool, ToolSpec
-from service.turns.gate import Holder
 from service.turns.readiness import Check
 from service.turns.server_view import ServerNow
 from service.web.routes import ROUTERS
@@ -195,7 +195,7 @@ async def test_slots_are_listed_with_those_who_run_and_wait_and_the_template_in_
 
     shown = (await http.get("/slots")).json()
 
-    told = {"session": SESSION, "turn": TURN, "step": 2}
+    told = {"session": SESSION, "turn": TURN, "step": 2, "reading": None, "chunk": None}
     assert shown["items"] == [
         {
             "id": 0,

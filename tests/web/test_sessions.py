@@ -123,6 +123,31 @@ async def test_sessions_come_in_pages(http: httpx.AsyncClient, sessions: FakeSes
     assert [session["id"] for session in first["items"]] == ["ses_1"]
 
 
+@pytest.mark.parametrize(
+    ("query", "search"),
+    [("", ""), ("?search=", ""), ("?search=100%25_%C3%84pfel", "100%_Äpfel"), (f"?search={'x' * 200}", "x" * 200)],
+)
+async def test_sessions_are_searched_for_a_text(
+    http: httpx.AsyncClient, sessions: FakeSessions, query: str, search: str
+) -> None:
+    response = await http.get(f"/sessions{query}")
+
+    assert response.status_code == 200
+    assert sessions.searches == [search]
+
+
+@pytest.mark.rules("H2")
+@pytest.mark.parametrize("search", ["x" * 201, "a%00b"])
+async def test_a_text_that_no_store_can_look_for_is_refused(
+    http: httpx.AsyncClient, sessions: FakeSessions, search: str
+) -> None:
+    response = await http.get(f"/sessions?search={search}")
+
+    assert (response.status_code, response.json()["code"]) == (422, "validation")
+    assert response.json()["errors"][0]["field"] == "search"
+    assert sessions.searches == []
+
+
 async def test_the_last_page_has_no_next(http: httpx.AsyncClient) -> None:
     assert (await http.get("/sessions?limit=1")).json()["next"] is None
 

@@ -9,6 +9,7 @@ import pytest
 from service.core.errors import ErrorKind, ProblemCode, RequestRefused
 from service.core.records import Limit, Outcome, TurnError
 from service.core.views import TurnState
+from tests.web.approvals import PENDING, SHOWN
 from tests.web.fakes import (
     NOON_TEXT,
     SESSION,
@@ -194,7 +195,7 @@ async def test_a_turn_is_shown_with_every_field(http: httpx.AsyncClient, session
         outcome=Outcome.FAILED,
         limit=Limit.MAX_TOKENS,
         error=TurnError(kind=ErrorKind.UPSTREAM_HTTP, message="no", status=500),
-        pending=({"call": 1},),
+        pending=(PENDING,),
     )
 
     assert (await http.get(ADDRESS)).json() == {
@@ -217,7 +218,7 @@ async def test_a_turn_is_shown_with_every_field(http: httpx.AsyncClient, session
             "completions": 0,
             "tool_calls": 0,
         },
-        "pending": [{"call": 1}],
+        "pending": [SHOWN],
         "first_seq": 2,
         "last_seq": 5,
     }

@@ -1,11 +1,14 @@
 """The web layer over real turns: a scripted model and the memory log, behind a real connection."""
 
 import asyncio
+import hashlib
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from service.adapters.documents.processes import DocumentProcesses
 from service.adapters.prometheus import PrometheusMeter
 from service.bootstrap import Application
 from service.config import Settings
@@ -13,6 +16,8 @@ from service.core.agents import AgentProfiles
 from tests.fakes.house import House
 from tests.fakes.llama import ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
+from tests.readings.reader_llama import ReaderLlama
+from tests.readings.reading_house import ReadingHouse, retain
 from tests.web.serving import Frame, Served, frames_of, served_by, within_bound
 
 pytestmark = pytest.mark.anyio
@@ -27,6 +32,8 @@ async def served_house(house: House, metrics: PrometheusMeter | None = None) -> 
         turns = house.turns
         yield Application(
             sessions=turns.sessions,
+            readings=ReadingHouse(ReaderLlama(lambda asked: retain())).readings,
+            documents=DocumentProcesses(),
             tools=turns.tools,
             readiness=turns.readiness,
             server=turns.server_view,
@@ -52,6 +59,26 @@ async def stream(service: Served, method: str, path: str, **asked: object) -> li
     async with service.http.stream(method, path, **asked) as response:  # pyright: ignore[reportArgumentType]
         assert response.status_code == 200
         return [frame async for frame in frames_of(response)]
+
+
+@pytest.mark.rules("S3")
+async def test_the_hashes_of_a_log_chain_its_records_from_page_to_page() -> None:
+    async with served_house(a_house()) as service:
+        session = await new_session(service)
+        await stream(service, "POST", f"{session}/turns", json={"content": "Grüße\u2028 \U0001f9f5 \x7f"})
+        pages = [(await service.http.get(f"{session}/records?limit=4")).json()]
+        while (after := pages[-1]["next"]) is not None:
+            pages.append((await service.http.get(f"{session}/records?limit=4&after={after}")).json())
+
+    assert len(pages) > 1
+    before = bytes(32)
+    for page in pages:
+        assert len(page["hashes"]) == len(page["items"]) > 0
+        for record, told in zip(page["items"], page["hashes"], strict=True):
+            del record["pos"]
+            body = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            before = hashlib.sha256(before + body.encode()).digest()
+            assert before.hex() == told
 
 
 @pytest.mark.rules("H1", "H6", "T1")

@@ -9,6 +9,7 @@ import pytest
 from service.core.baseline import TemplateProfile
 from service.core.json_types import JsonObject
 from tests.fakes.strict_prompt import MalformedPrompt, check_prompt
+from tests.lengths import some
 from tests.zoo.conversations import SAMPLED, WITH_TOOLS, WITHOUT_TOOLS, a_long_turn, two_calls
 from tests.zoo.judgement import Kind, Writer, changed, judge, write
 from tests.zoo.rendering import Renderer, profile, source
@@ -17,8 +18,8 @@ from tests.zoo.shown import shown
 
 ABLE = TemplateProfile(hash="", tools=True, parallel=True)
 UNABLE = TemplateProfile(hash="", tools=True, parallel=False, call_id="nine", system_role=False)
-WITH = [name for name, words in SAMPLE.items() if words.startswith("tools")]
-WITHOUT = [name for name, words in SAMPLE.items() if not words.startswith("tools")]
+WITH = some([name for name, words in SAMPLE.items() if words.startswith("tools")], every=3)
+WITHOUT = some([name for name, words in SAMPLE.items() if not words.startswith("tools")], every=3)
 
 
 @pytest.mark.rules("P8", "P2")

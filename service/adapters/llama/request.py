@@ -12,6 +12,9 @@ from service.core.text import encodable
 
 # The HTTP library warns of larger bodies that are handed over at once, since sending them holds up the event loop.
 _LARGEST_PIECE = 256 * 1024
+# The probabilities are those before the schema is applied, so the two values of a boolean may stand behind a dozen
+# tokens that the schema forbids. The most that other servers of this API allow.
+_ALTERNATIVES = 20
 
 
 def completion_body(request: CompletionRequest) -> bytes:
@@ -34,8 +37,12 @@ def completion_body(request: CompletionRequest) -> bytes:
         body["id_slot"] = request.id_slot
     if request.tools:
         body |= {"tools": request.tools, "tool_choice": request.tool_choice.value}
+    if request.logprobs:
+        body |= {"logprobs": True, "top_logprobs": _ALTERNATIVES}
     if request.response_format is not None:
         body["response_format"] = request.response_format
+    if request.grammar is not None:
+        body["grammar"] = request.grammar
     if request.thinking is Thinking.ON and request.thinking_budget_tokens is not None:
         body["thinking_budget_tokens"] = request.thinking_budget_tokens
     return encode(body | _switches(request))
@@ -47,6 +54,11 @@ def template_body(request: CompletionRequest) -> bytes:
     if request.tools:
         body["tools"] = request.tools
     return encode(body | _switches(request))
+
+
+def text_body(text: str) -> bytes:
+    """Write the body of `/tokenize` for a text that stands within a prompt: no token at its ends."""
+    return encode({"content": text, "add_special": False, "parse_special": True})
 
 
 def _switches(request: CompletionRequest) -> JsonObject:

@@ -15,10 +15,11 @@ from service.adapters.llama.facts import Templates
 from service.adapters.llama.failures import NETWORK_ERRORS, failure_of_request
 from service.adapters.llama.first_bytes import FirstBytes
 from service.adapters.llama.head import wait_for_head
-from service.adapters.llama.request import completion_body, content, encode, template_body
+from service.adapters.llama.request import completion_body, content, encode, template_body, text_body
 from service.adapters.llama.slots import Slots
 from service.adapters.llama.slots_poller import SlotsPoller
 from service.adapters.llama.stream_reading import StreamReading
+from service.adapters.llama.token_list import listed_tokens
 from service.core.completion_events import Completion, CompletionDelta, StillWaiting
 from service.core.completion_request import CompletionRequest
 from service.core.completion_stream import CompletionStream
@@ -35,6 +36,7 @@ _LOADING = 503
 _COMPLETIONS = "v1/chat/completions"
 _CONTROL = "v1/chat/completions/control"
 _COUNT_TOKENS = "v1/chat/completions/input_tokens"
+_TOKENIZE = "tokenize"
 # English is about four bytes to a token; used only where the server never tells a prompt's size.
 _BYTES_PER_TOKEN = 4
 
@@ -82,7 +84,9 @@ class LlamaHttp:
         """Ask for one completion; see the port."""
         body = completion_body(request)
         stream = CompletionStream(
-            thinking_budget_tokens=request.thinking_budget_tokens, prompt_estimate=len(body) // _BYTES_PER_TOKEN
+            thinking_budget_tokens=request.thinking_budget_tokens,
+            prompt_estimate=len(body) // _BYTES_PER_TOKEN,
+            logprobs=request.logprobs,
         )
         async with aclosing(self._wait_for_head(body)) as head:
             while isinstance(told := await anext(head), StillWaiting):
@@ -133,6 +137,13 @@ class LlamaHttp:
             raise ModelFailure(ErrorKind.PROTOCOL, "llama-server counted tokens without telling input_tokens")
         return count
 
+    async def count_text(self, text: str) -> int:
+        """Count a text's tokens; see the port."""
+        count = listed_tokens(await self._answer("POST", _TOKENIZE, text_body(text)))
+        if count is None:
+            raise ModelFailure(ErrorKind.PROTOCOL, "llama-server answered /tokenize without a list of tokens")
+        return count
+
     async def render(self, request: CompletionRequest) -> str:
         """Have the server render a prompt; see the port."""
         answer = await self._ask("POST", "apply-template", template_body(request))
@@ -177,6 +188,10 @@ class LlamaHttp:
 
     async def _ask(self, method: str, path: str, body: JsonObject | bytes | None = None) -> JsonObject:
         """Ask a short question and give the answer's object."""
+        return json_object(await self._answer(method, path, body), path)
+
+    async def _answer(self, method: str, path: str, body: JsonObject | bytes | None = None) -> bytes:
+        """Ask a short question and give the answer's bytes."""
         request = self._request(method, path, encode(body) if isinstance(body, dict) else body)
         try:
             async with asyncio.timeout(self._times.answer_ms / 1000):
@@ -184,7 +199,7 @@ class LlamaHttp:
                 try:
                     if response.status_code != _OK:
                         raise await self._refusal(response)
-                    text = await whole_body(response)
+                    return await whole_body(response)
                 finally:
                     await response.aclose()
         except TimeoutError as error:
@@ -193,7 +208,6 @@ class LlamaHttp:
         except NETWORK_ERRORS as error:
             self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
-        return json_object(text, path)
 
     def _request(self, method: str, path: str, body: bytes | None) -> httpx.Request:
         if body is None:

@@ -11,14 +11,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service.adapters.log_sql import queries
 from service.adapters.log_sql.failures import store_failures
-from service.adapters.log_sql.transaction import GroupTransaction, HotStatements, Known
+from service.adapters.log_sql.log_transaction import HotStatements, Known
+from service.adapters.log_sql.transaction import GroupTransaction
 from service.core.errors import StoreFailure
 
 Write = Callable[[GroupTransaction], Any]
 """One write; it raises a StoreFailure only before it has changed anything."""
 
 _HEADS_LIMIT = 10_000
-"""Sessions whose head is kept in memory, at about 400 bytes each."""
+"""Logs whose head is kept in memory, at about 400 bytes each."""
 
 
 class GroupCommit:

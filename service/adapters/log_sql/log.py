@@ -1,4 +1,4 @@
-"""The `SessionLog` over a database: writes go to the one writer, reads to the readers."""
+"""The store over a database, a `SessionLog` and a `ReadingLog`: writes go to the one writer, reads to the readers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from datetime import datetime
 
 from sqlalchemy import Engine, make_url
 
-from service.adapters.log_sql import queries
+from service.adapters.log_sql import families, queries
 from service.adapters.log_sql.failures import store_failures
 from service.adapters.log_sql.reader import Reader
+from service.adapters.log_sql.reading_log import SqlReadings
 from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS, open_sqlite
 from service.adapters.log_sql.writer import Writer
 from service.core.errors import StoreFailure
@@ -43,7 +44,9 @@ async def open_sql_log(
         writer = Writer(writing)
         stack.callback(writer.join)
         try:
-            yield SqlLog(writer, reader)
+            log = SqlLog(writer, reader)
+            await log.remove_left_over()
+            yield log
         finally:
             writer.stop()
     finally:
@@ -60,12 +63,8 @@ def _open_engines(stack: ExitStack, database_url: str, readers: int, busy_timeou
         return stack.enter_context(open_sqlite(url, readers=readers, busy_timeout_ms=busy_timeout_ms))
 
 
-class SqlLog:
-    """A `SessionLog` in a database; made by `open_sql_log`."""
-
-    def __init__(self, writer: Writer, reader: Reader) -> None:
-        self._writer = writer
-        self._reader = reader
+class SqlLog(SqlReadings):
+    """A `SessionLog` and a `ReadingLog` in a database; made by `open_sql_log`."""
 
     async def create_session(
         self,
@@ -126,6 +125,33 @@ class SqlLog:
         window = queries.Window(after_pos=after_pos, limit=limit, max_bytes=max_bytes)
         return await self._reader.run(lambda connection: queries.read_all(connection, owner, window))
 
+    async def family(self, session: SessionId) -> Sequence[SessionId]:
+        """List a session and its children at every depth, oldest first (G2)."""
+        return await self._reader.run(lambda connection: families.family(connection, session))
+
+    async def read_family(
+        self, session: SessionId, *, after_pos: int, limit: int, max_bytes: int | None = None
+    ) -> Sequence[StoredRecord]:
+        """Read records of a session and of its children at every depth, by `pos` (H6, G2)."""
+        window = queries.Window(after_pos=after_pos, limit=limit, max_bytes=max_bytes)
+        return await self._reader.run(lambda connection: families.read_family(connection, session, window))
+
+    async def read_turn_family(
+        self,
+        session: SessionId,
+        turn: TurnId,
+        *,
+        types_below: Sequence[str],
+        after_pos: int,
+        limit: int,
+        max_bytes: int | None = None,
+    ) -> Sequence[StoredRecord]:
+        """Read records of a turn and those, of some types, of the turns that it was handed over to, by `pos` (G2)."""
+        window = queries.Window(after_pos=after_pos, limit=limit, max_bytes=max_bytes)
+        return await self._reader.run(
+            lambda connection: families.read_turn_family(connection, session, turn, types_below, window)
+        )
+
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         return await self._reader.run(lambda connection: queries.full_text(connection, session, seq))
@@ -147,16 +173,20 @@ class SqlLog:
         return await self._reader.run(lambda connection: queries.session(connection, session))
 
     async def sessions(
-        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None
+        self, *, owner: OwnerId | None, limit: int, before: SessionId | None = None, search: str = ""
     ) -> Sequence[SessionRow]:
-        """List sessions, newest first; those created before the session `before`, when it is given."""
+        """List sessions, newest first; those before `before`, and those that `search` is found in."""
         return await self._reader.run(
-            lambda connection: queries.list_sessions(connection, owner=owner, limit=limit, before=before)
+            lambda connection: queries.list_sessions(connection, owner=owner, limit=limit, before=before, search=search)
         )
 
     async def busy_sessions(self) -> Sequence[SessionId]:
         """List the sessions whose status is not idle, oldest first (S4)."""
         return await self._reader.run(queries.busy_sessions)
+
+    async def awaiting(self, owner: OwnerId) -> Sequence[SessionRow]:
+        """List the sessions of an owner that wait for a person, oldest first (A6)."""
+        return await self._reader.run(lambda connection: queries.awaiting(connection, owner))
 
     async def update_session(
         self, session: SessionId, *, title: str | None, metadata: JsonObject | None, now: datetime
@@ -164,8 +194,8 @@ class SqlLog:
         """Change what a person may change; None leaves a value as it is."""
         return await self._writer.submit(lambda group: group.update(session, title=title, metadata=metadata, now=now))
 
-    async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log, its full results and its children; False when it was not there (H9)."""
+    async def delete_session(self, session: SessionId) -> Sequence[SessionId]:
+        """Remove a session with its log, its full results and its children; give the ids of all (H9)."""
         return await self._writer.submit(lambda group: group.delete(session))
 
     async def prune(self, before: datetime, *, limit: int) -> Sequence[SessionId]:

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select
+from sqlalchemy import Connection, Select, and_, bindparam, exists, func, or_, select
 
 from service.adapters.log_sql.rows import session_row
-from service.adapters.log_sql.tables import BUSY, full_results, records, request_keys, sessions, specs, store
+from service.adapters.log_sql.tables import BUSY, LogKind, full_results, records, request_keys, sessions, specs, store
 from service.codec import format_time
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionState
 from service.ports import SessionRow, StoredRecord
+from service.ports.reading_log import StoredReadingRecord
 
 _NO_LIMIT = 2**63 - 1
 
+R = TypeVar("R", StoredRecord, StoredReadingRecord)
+
 # Made once: building a statement costs more than running it.
-_KEY = select(sessions.c.key).where(sessions.c.id == bindparam("session")).scalar_subquery()
+_OF_SESSION = sessions.c.kind == LogKind.SESSION.value
+_KEY = select(sessions.c.key).where(sessions.c.id == bindparam("session"), _OF_SESSION).scalar_subquery()
 _RECORDS = select(records.c.turn, records.c.type, records.c.seq, records.c.pos, records.c.body, records.c.hash).where(
     records.c.session_key == _KEY
 )
@@ -37,7 +41,7 @@ _CHILDREN = sessions.alias()
 _OF_ALL = (
     select(sessions.c.id, records.c.turn, records.c.type, records.c.seq, records.c.pos, records.c.body, records.c.hash)
     .join(sessions, sessions.c.key == records.c.session_key)
-    .where(sessions.c.owner == bindparam("owner"), _AFTER_POS)
+    .where(sessions.c.owner == bindparam("owner"), _OF_SESSION, _AFTER_POS)
     .order_by(records.c.pos)
     .limit(bindparam("limit"))
 )
@@ -50,12 +54,18 @@ _FROM_LAST = _RECORDS.where(records.c.seq >= func.coalesce(_LAST_OF_TYPE, 1)).or
 _FULL_TEXT = (
     select(full_results.c.body).join(records).where(records.c.session_key == _KEY, records.c.seq == bindparam("seq"))
 )
-_SESSIONS = select(sessions, records.c.body).join(
-    records, (records.c.session_key == sessions.c.key) & (records.c.seq == 1)
-)
+ROWS = select(sessions, records.c.body).join(records, (records.c.session_key == sessions.c.key) & (records.c.seq == 1))
+"""The rows of logs of each kind, with their first records."""
+_SESSIONS = ROWS.where(_OF_SESSION)
 _SESSION = _SESSIONS.where(sessions.c.id == bindparam("session"))
-_BUSY_SESSIONS = select(sessions.c.id).where(BUSY).order_by(sessions.c.id)
-_IDLE_FOR_LONG = and_(sessions.c.state == SessionState.IDLE.value, sessions.c.updated_at < bindparam("moment"))
+_BUSY_SESSIONS = select(sessions.c.id).where(_OF_SESSION, BUSY).order_by(sessions.c.id)
+# The owner's name is put together with nothing to keep SQLite from the index of all sessions of the owner.
+_AWAITING = _SESSIONS.where(
+    BUSY, sessions.c.state == SessionState.AWAITING_APPROVAL.value, sessions.c.owner + "" == bindparam("owner")
+).order_by(sessions.c.id)
+_IDLE_FOR_LONG = and_(
+    _OF_SESSION, sessions.c.state == SessionState.IDLE.value, sessions.c.updated_at < bindparam("moment")
+)
 # A child goes before its parent, and one that stays keeps its parent.
 _IDLE_LEAVES = (
     select(sessions.c.id)
@@ -81,7 +91,7 @@ _IDLE_FAMILIES = (
 _KEYED = (
     select(request_keys.c.body, sessions.c.id, request_keys.c.turn)
     .join(sessions, sessions.c.key == request_keys.c.session_key)
-    .where(*(request_keys.c[name] == bindparam(name) for name in ("owner", "method", "path", "key")))
+    .where(_OF_SESSION, *(request_keys.c[name] == bindparam(name) for name in ("owner", "method", "path", "key")))
 )
 _SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
 _LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
@@ -101,9 +111,9 @@ class Window:
         """The greatest number of records, as SQL takes it."""
         return _NO_LIMIT if self.limit is None else self.limit
 
-    def filled(self, found: Iterable[StoredRecord]) -> list[StoredRecord]:
+    def filled(self, found: Iterable[R]) -> list[R]:
         """Take records until the window is full."""
-        taken: list[StoredRecord] = []
+        taken: list[R] = []
         left = self.max_bytes
         for record in found:
             taken.append(record)
@@ -165,20 +175,28 @@ def session(connection: Connection, session: SessionId) -> SessionRow | None:
 
 
 def list_sessions(
-    connection: Connection, *, owner: OwnerId | None, limit: int, before: SessionId | None
+    connection: Connection, *, owner: OwnerId | None, limit: int, before: SessionId | None, search: str
 ) -> Sequence[SessionRow]:
-    """List sessions, newest first: ids sort by creation."""
+    """List sessions, newest first: ids sort by creation; those with `search` in their title, id or agent."""
     statement = _SESSIONS.order_by(sessions.c.id.desc()).limit(limit)
     if owner is not None:
         statement = statement.where(sessions.c.owner == owner)
     if before is not None:
         statement = statement.where(sessions.c.id < before)
+    if search:
+        searched = (sessions.c.title, sessions.c.id, sessions.c.agent)
+        statement = statement.where(or_(*(column.icontains(search, autoescape=True) for column in searched)))
     return [session_row(row) for row in connection.execute(statement).mappings()]
 
 
 def busy_sessions(connection: Connection) -> Sequence[SessionId]:
     """List the sessions that are not idle, oldest first."""
     return [SessionId(found) for (found,) in connection.execute(_BUSY_SESSIONS)]
+
+
+def awaiting(connection: Connection, owner: OwnerId) -> Sequence[SessionRow]:
+    """List the sessions of an owner that wait for a person, oldest first."""
+    return [session_row(row) for row in connection.execute(_AWAITING, {"owner": owner}).mappings()]
 
 
 def idle_leaves(connection: Connection, before: datetime, limit: int) -> Sequence[SessionId]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from service.core.errors import StoreFailure
+from service.core.errors import StoreAbsent, StoreFailure
 
 # The primary codes of "database disk image is malformed" and of "file is not a database".
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -22,13 +22,13 @@ def open_sqlite_for_reading(database: str | None, *, busy_timeout_ms: int) -> Ge
     """Open an existing SQLite file for one thread; each transaction sees one state of it.
 
     Raises:
-        StoreFailure: there is no such file.
+        StoreAbsent: there is no such file.
     """
     if database in (None, "", ":memory:"):
         raise StoreFailure("the database URL names no file; it should look like sqlite:///FOLDER/FILE")
     path = Path(database).absolute()
     if not path.is_file():
-        raise StoreFailure(f"there is no file {path}")
+        raise StoreAbsent(f"there is no file {path}")
     engine = create_engine("sqlite://", creator=lambda: _connect(path, busy_timeout_ms), poolclass=StaticPool)
     # Deferred: a snapshot from its first read on, and no lock that a writer would have to wait for.
     event.listen(engine, "begin", _begin)

@@ -122,6 +122,12 @@ def _prepare_writer(connection: sqlite3.Connection, pooled: object) -> None:
 def _prepare_reader(connection: sqlite3.Connection, pooled: object) -> None:
     _prepare(connection, pooled)
     connection.execute("PRAGMA query_only = ON")
+    # SQLite's own knows the letters of ASCII only.
+    connection.create_function("lower", 1, _lower, deterministic=True)
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.casefold()
 
 
 def _prepare(connection: sqlite3.Connection, _pooled: object) -> None:

@@ -2,9 +2,14 @@
 
 Sessions have a number of their own (`key`), because every record and every index entry names its session: 36
 bytes of text in each would double what a commit writes.
+
+A reading is a row of `sessions` too, of another `kind`: what makes a log a log (places, chain, head, keys of requests)
+is then written and checked in one way for both.
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from sqlalchemy import (
     BigInteger,
@@ -14,6 +19,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     Table,
     Text,
     UniqueConstraint,
@@ -23,8 +29,21 @@ from sqlalchemy import (
 # SQLite makes only an INTEGER PRIMARY KEY the place of the row itself, so that a new record goes to the end.
 Key = BigInteger().with_variant(Integer, "sqlite")
 
-BUSY = text("state <> 'idle'")
+BUSY = text("state NOT IN ('idle', 'finished')")
 """What a start goes on with; written out, since an index with a condition serves no other wording of it."""
+
+
+class LogKind(StrEnum):
+    """Whose log a row of `sessions` stands for."""
+
+    SESSION = "session"
+    READING = "reading"
+    HIDDEN = "hidden"
+    """A reading whose texts are being written or removed: it answers to no id, and a start removes it."""
+
+
+HIDDEN_STATE = "hidden"
+"""The `state` of such a reading."""
 
 metadata = MetaData(
     naming_convention={
@@ -40,6 +59,7 @@ sessions = Table(
     metadata,
     Column("key", Key, primary_key=True),
     Column("id", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False, server_default=LogKind.SESSION.value),
     Column("owner", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("metadata", Text, nullable=False),  # JSON
@@ -53,8 +73,8 @@ sessions = Table(
     Column("status", Text, nullable=False),  # JSON
     Column("head_seq", BigInteger, nullable=False),
     Column("head_hash", LargeBinary, nullable=False),
-    Index("ix_sessions_owner_id", "owner", "id"),
-    Index("ix_sessions_busy", "id", sqlite_where=BUSY, postgresql_where=BUSY),
+    Index("ix_sessions_owner_kind_id", "owner", "kind", "id"),
+    Index("ix_sessions_busy", "kind", "id", sqlite_where=BUSY, postgresql_where=BUSY),
 )
 
 records = Table(
@@ -80,6 +100,20 @@ full_results = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """The whole texts of results that were cut, apart from the records, so that no page of a log reads over them."""
+
+document_texts = Table(
+    "document_texts",
+    metadata,
+    Column("reading_key", Key, ForeignKey("sessions.key", ondelete="CASCADE"), nullable=False),
+    Column("document", Integer, nullable=False),  # from 1
+    Column("part", Integer, nullable=False),  # from 0; all but the last are `PART_BYTES` long
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("reading_key", "document", "part"),
+)
+"""The texts that readings read, UTF-8 cut at any byte; an empty text has one part, which is empty."""
+
+PART_BYTES = 64 * 1024
+"""A range of a text is read by the parts that it touches. Never changed: where a part begins follows from it."""
 
 request_keys = Table(
     "request_keys",

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -88,7 +89,7 @@ def _data_folder(chosen: Path | None) -> Generator[tuple[Path, str]]:
 async def _run(plan: Plan, folder: Path, data_says: str) -> None:
     _end_like_ctrl_c(signal.SIGTERM)
     children = Children(folder / "logs")
-    await supervise(plan, children, lambda: typer.echo(welcome(plan, data_says)))
+    await supervise(plan, children, lambda: typer.echo(welcome(plan, data_says, sys.argv[0])))
 
 
 def _end_like_ctrl_c(number: signal.Signals) -> None:

@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cache-ram", type=int, help="MiB of memory for prompts that no slot holds any more, 0 for none"
     )
+    parser.add_argument("--cache-type-k", help="type of the numbers that it keeps of a prompt, like f16 or q8_0")
     parser.add_argument("--threads", type=int, help="threads that compute (default: one for each core)")
     parser.add_argument("--alias", help="name of the model in answers")
     parser.add_argument("--api-key", help="key that callers must send")
@@ -70,6 +71,8 @@ def _parameters(xllamacpp: Any, options: argparse.Namespace) -> Any:
         parameters.n_batch = parameters.n_ubatch = options.batch_size
     if options.cache_ram is not None:
         parameters.cache_ram_mib = options.cache_ram
+    if options.cache_type_k is not None:
+        parameters.cache_type_k = xllamacpp.ggml_type[f"GGML_TYPE_{options.cache_type_k.upper()}"]
     if options.threads is not None:
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = options.threads
     if options.alias is not None:

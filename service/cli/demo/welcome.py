@@ -1,6 +1,7 @@
 """What the demo prints when it is ready: addresses, and lines to paste into another terminal."""
 
 import json
+import shlex
 from collections.abc import Mapping
 
 from service.cli.demo.plan import Plan
@@ -13,13 +14,14 @@ WEATHER_TURN = {
 }
 
 
-def welcome(plan: Plan, data: str) -> str:
-    """Return the text; each command in it can be pasted as it stands."""
+def welcome(plan: Plan, data: str, program: str) -> str:
+    """Return the text; each command in it can be pasted as it stands. `program` is how this one was called."""
     turn_with_tool = _commands(plan.service_url, {"agent": "weather"}, WEATHER_TURN)
     plain_turn = _commands(plan.service_url, {}, {"content": "Say hello."})
     return f"""
 The demo is ready.
 
+  dashboard     {plan.service_url}/  (in a browser)
   service       {plan.service_url}
   llama-server  {plan.llama_url}
   tool port     {plan.tool_port_url}
@@ -32,6 +34,10 @@ A turn in which the model calls a tool; in another terminal:
 Plain chat:
 
 {plain_turn}
+
+The same as a chat in the terminal:
+
+  {shlex.quote(program)} chat --url {plan.service_url}
 
 Ctrl-C ends all of it.
 """

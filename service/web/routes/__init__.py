@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
-from service.web.routes import events, health, index, records, registry, sessions, turns
-from service.web.routes.reading import answer_head
+from service.web.routes import (
+    approvals,
+    compaction,
+    dashboard,
+    events,
+    health,
+    index,
+    readings,
+    records,
+    registry,
+    sessions,
+    turns,
+)
+from service.web.routes.head_requests import answer_head
+from service.web.schemas.readings import ReadingRequest, ReadingUpload
 
-ROUTERS = tuple(answer_head(module.router) for module in (sessions, turns, events, records, registry, health, index))
+ROUTERS = tuple(
+    answer_head(module.router)
+    for module in (
+        sessions,
+        turns,
+        compaction,
+        approvals,
+        readings,
+        events,
+        records,
+        registry,
+        health,
+        index,
+        dashboard,
+    )
+)
 """All routes, in the order in which the API is described."""
+
+BODIES = (ReadingRequest, ReadingUpload)
+"""Bodies that come in more than one form, so that their route reads them itself."""

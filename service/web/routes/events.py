@@ -47,7 +47,7 @@ async def stream_turn_events(
     owner: OwnerDep,
     settings: SettingsDep,
 ) -> Response:
-    """Stream a turn's events; the stream ends with the turn."""
+    """Stream a turn's events, and the approvals that its handoffs wait for; the stream ends with the turn."""
     follower = await app.sessions.follow(session, owner, turn=turn, after_pos=after)
     return stream_of(follower, session, turn, settings)
 
@@ -62,7 +62,7 @@ async def stream_turn_events(
 async def stream_session_events(
     session: SessionPath, after: ResumeAfter, app: ApplicationDep, owner: OwnerDep, settings: SettingsDep
 ) -> Response:
-    """Stream the events of all turns of a session; the stream does not end."""
+    """Stream the events of all turns of a session and of its children at every depth; the stream does not end."""
     follower = await app.sessions.follow(session, owner, turn=None, after_pos=after)
     return stream_of(follower, session, None, settings)
 

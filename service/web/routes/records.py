@@ -91,7 +91,9 @@ async def get_full_result(session: SessionPath, seq: RecordSeq, app: Application
 def _page(records: Sequence[StoredRecord], size: int) -> bytes:
     shown = records[:size]
     following = b"%d" % shown[-1].seq if len(records) > size else b"null"
-    return b'{"items":[%s],"next":%s}' % (b",".join(encode_stored(record) for record in shown), following)
+    items = b",".join(encode_stored(record) for record in shown)
+    hashes = b",".join(b'"%s"' % record.hash.hex().encode() for record in shown)
+    return b'{"items":[%s],"next":%s,"hashes":[%s]}' % (items, following, hashes)
 
 
 async def _export(

@@ -26,6 +26,17 @@ from service.web.strict_json import StrictJsonRoute
 router = APIRouter(tags=["sessions"], route_class=StrictJsonRoute)
 
 EMPTY = SessionRequest()
+SEARCH_CHARACTERS_MAX = 200
+
+SearchAsked = Annotated[
+    str,
+    Query(
+        max_length=SEARCH_CHARACTERS_MAX,
+        # Databases end a text there.
+        pattern="^[^\\x00]*$",
+        description="Only sessions with this in their title, id or agent, in capital or small letters; empty: all.",
+    ),
+]
 
 
 @router.post(
@@ -47,15 +58,16 @@ async def create_session(
     return SessionAnswer.of(view)
 
 
-@router.get("/sessions", dependencies=[only_query("limit", "after")], responses=refusals())
+@router.get("/sessions", dependencies=[only_query("limit", "after", "search")], responses=refusals())
 async def list_sessions(
     app: ApplicationDep,
     owner: OwnerDep,
     limit: PageLimit = PAGE_DEFAULT,
     after: Annotated[SessionId | None, Query(description="`next` of the page before.")] = None,
+    search: SearchAsked = "",
 ) -> SessionPage:
     """List sessions, newest first, page by page."""
-    views, following = await app.sessions.page(owner, limit=limit, after=after)
+    views, following = await app.sessions.page(owner, limit=limit, after=after, search=search)
     return SessionPage(items=[SessionAnswer.of(view) for view in views], next=following)
 
 

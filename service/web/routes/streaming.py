@@ -8,14 +8,14 @@ from contextlib import aclosing
 from fastapi import Response
 
 from service.config import Settings
-from service.core.ids import SessionId, TurnId
+from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.web.sse import Batches, event_stream, frames
+from service.web.sse import Batches, ReadingBatches, event_stream, frames, reading_frames
 
 EVENT_STREAM_CONTENT: JsonObject = {
     "schema": {
         "type": "object",
-        "description": "A turn event. A quiet stream gets a comment now and then.",
+        "description": "An event. A quiet stream gets a comment now and then.",
         "properties": {
             "event": {"type": "string", "description": "The event's type."},
             "data": {
@@ -44,9 +44,30 @@ def stream_of(
 
     `when_left` is called when the reader goes before the end (H5).
     """
-    if follower is None:
+    content = None if follower is None else frames(follower, session, turn)
+    return _stream(content, settings, headers, when_left)
+
+
+def stream_of_reading(
+    follower: ReadingBatches | None,
+    reading: ReadingId,
+    settings: Settings,
+    headers: dict[str, str] | None = None,
+    when_left: Callable[[], None] | None = None,
+) -> Response:
+    """Stream what a follower of a reading gives, likewise."""
+    content = None if follower is None else reading_frames(follower, reading)
+    return _stream(content, settings, headers, when_left)
+
+
+def _stream(
+    content: AsyncGenerator[bytes] | None,
+    settings: Settings,
+    headers: dict[str, str] | None,
+    when_left: Callable[[], None] | None,
+) -> Response:
+    if content is None:
         return Response(status_code=204, headers=headers)
-    content = frames(follower, session, turn)
     return event_stream(
         content if when_left is None else _watched(content, when_left),
         ping_s=settings.sse_ping_s,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any, Literal
-from urllib.parse import quote
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.core.errors import ProblemCode
-from service.core.ids import SessionId, TurnId
 from service.web.contract import refusals
 from service.web.deps import (
     ApplicationDep,
@@ -21,22 +18,16 @@ from service.web.deps import (
     WantedForm,
     only_query,
 )
-from service.web.negotiation import EVENT_STREAM, AnswerForm
-from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of
+from service.web.routes.turn_forms import GoingTurn, answer_turn, going_answers
 from service.web.schemas.answers import TurnAnswer, TurnList
 from service.web.schemas.requests import TurnRequest
 from service.web.strict_json import StrictJsonRoute
-from service.web.waiting import unless_gone
 
 router = APIRouter(tags=["turns"], route_class=StrictJsonRoute)
 
-_STARTED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The turn's events until it ends or waits for a decision; or, as JSON, the turn then.",
-        "content": {EVENT_STREAM: EVENT_STREAM_CONTENT},
-    },
-    202: {"description": "The turn runs (`Prefer: respond-async`).", "model": TurnAnswer},
-}
+_STARTED = going_answers(
+    "The turn's events until it ends or waits for a decision; or, as JSON, the turn then.", "The turn runs"
+)
 _START_REFUSALS = refusals(
     ProblemCode.NOT_FOUND,
     ProblemCode.NOT_ACCEPTABLE,
@@ -70,20 +61,8 @@ async def start_turn(
 ) -> Response:
     """Run a turn: by default its events are streamed. A client that leaves does not end the turn."""
     turn = await app.sessions.start_turn(session, owner, asked.to_asked(), key)
-    headers = {"Content-Location": _path(session, turn)}
-    if form is AnswerForm.ASYNC:
-        headers |= {"Location": _path(session, turn), "Preference-Applied": "respond-async"}
-        return _shown(TurnAnswer.of(await app.sessions.turn(session, turn, owner)), 202, headers)
-    if form is AnswerForm.JSON:
-        view = await unless_gone(request.receive, app.sessions.wait(session, turn, owner))
-        if view is None and on_disconnect is not None:
-            app.sessions.left(session, turn, owner)
-        # Whoever has left gets nothing, whatever this says.
-        return Response(status_code=202) if view is None else _shown(TurnAnswer.of(view), 200, headers)
-    # From the turn's first record on: what happened since it was accepted is in the log, so there is no gap.
-    follower = await app.sessions.follow(session, owner, turn=turn, after_pos=None, until_pause=True)
-    when_left = partial(app.sessions.left, session, turn, owner) if on_disconnect is not None else None
-    return stream_of(follower, session, turn, settings, headers, when_left)
+    going = GoingTurn(session=session, turn=turn, owner=owner, cancel_when_left=on_disconnect is not None)
+    return await answer_turn(app, going, form, request, settings)
 
 
 @router.get("/sessions/{session}/turns", dependencies=[only_query()], responses=refusals(ProblemCode.NOT_FOUND))
@@ -119,11 +98,3 @@ async def cancel_turn(
     view, was_finished = await app.sessions.cancel(session, turn, owner)
     response.status_code = 200 if was_finished else 202
     return TurnAnswer.of(view)
-
-
-def _path(session: SessionId, turn: TurnId) -> str:
-    return quote(f"/sessions/{session}/turns/{turn}")
-
-
-def _shown(answer: TurnAnswer, status: int, headers: dict[str, str]) -> Response:
-    return Response(answer.model_dump_json(), status, headers, media_type="application/json")

@@ -7,11 +7,11 @@ from typing import Self
 from pydantic import Field
 
 from service.core.errors import ErrorKind
-from service.core.json_types import JsonObject
 from service.core.records import Limit, Outcome
 from service.core.session_status import SessionState
 from service.core.views import SessionView, TurnState, TurnView
 from service.web.schemas.answer import Answer, Time
+from service.web.schemas.approvals import PendingAnswer
 from service.web.schemas.baseline import BaselineAnswer
 
 
@@ -49,7 +49,7 @@ class TurnAnswer(Answer):
     content: str | None
     steps: int
     usage: UsageAnswer
-    pending: list[JsonObject]
+    pending: list[PendingAnswer]
     first_seq: int
     last_seq: int
 

@@ -29,10 +29,16 @@ class RecordAnswer(Answer):
 
 
 class RecordPage(Answer):
-    """A page of a log by `seq`; `next` is the `after` of the page that follows, null on the last."""
+    """A page of a log by `seq`; `next` is the `after` of the page that follows, null on the last.
+
+    `hashes` are those of the items, one each, as 64 hex digits: SHA-256 of the hash before it (32 bytes, zeros before
+    the first record) and the record without `pos`, as JSON with its keys sorted, no white space, and no escapes but
+    those that JSON asks for.
+    """
 
     items: list[RecordAnswer]
     next: int | None
+    hashes: list[str]
 
 
 class PromptAnswer(Answer):

@@ -22,11 +22,16 @@ class SlotAnswer(Answer):
 
 
 class HolderAnswer(Answer):
-    """A step of a turn that holds a permit, or waits for one."""
+    """Who holds a permit, or waits for one: a step of a turn, or a chunk of a reading; the rest is null.
 
-    session: str
-    turn: str
-    step: int
+    `turn` is null of a summary by hand, `chunk` of a reading's answer.
+    """
+
+    session: str | None
+    turn: str | None
+    step: int | None
+    reading: str | None
+    chunk: int | None
 
 
 class SlotList(Answer):

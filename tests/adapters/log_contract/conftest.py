@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from service.ports import SessionLog
-from tests.adapters.log_contract.stores import LASTING, STORES, OpenStore
+from tests.adapters.log_contract.stores import LASTING, STORES, OpenStore, Store
 
 
 @pytest.fixture(params=list(STORES))
-async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[SessionLog]:
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
     """Give an empty store of each kind."""
     open_store: OpenStore = STORES[request.param]
     async with open_store(tmp_path) as opened:

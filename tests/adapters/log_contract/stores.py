@@ -3,22 +3,29 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 from service.adapters.log_memory import MemoryLog
 from service.adapters.log_sql import open_sql_log
 from service.ports import SessionLog
+from service.ports.reading_log import ReadingLog
 
-OpenStore = Callable[[Path], AbstractAsyncContextManager[SessionLog]]
+
+class Store(SessionLog, ReadingLog, Protocol):
+    """Both at once, as one store is."""
+
+
+OpenStore = Callable[[Path], AbstractAsyncContextManager[Store]]
 """Opens the store that lives in a folder; opened again, it is the same store."""
 
 
 @asynccontextmanager
-async def open_memory(folder: Path) -> AsyncGenerator[SessionLog]:
+async def open_memory(folder: Path) -> AsyncGenerator[Store]:
     yield MemoryLog()
 
 
 @asynccontextmanager
-async def open_sqlite(folder: Path) -> AsyncGenerator[SessionLog]:
+async def open_sqlite(folder: Path) -> AsyncGenerator[Store]:
     async with open_sql_log(f"sqlite:///{folder / 'store.db'}") as log:
         yield log
 

@@ -18,7 +18,7 @@ async def test_a_deleted_session_is_gone_with_its_log(log: SessionLog) -> None:
     session, other = await make(log), await make(log)
     await append(log, session, 1)
 
-    assert await log.delete_session(session)
+    assert list(await log.delete_session(session)) == [session]
 
     assert await log.session(session) is None
     assert await log.read(session) == []
@@ -29,9 +29,9 @@ async def test_a_deleted_session_is_gone_with_its_log(log: SessionLog) -> None:
 async def test_a_session_that_is_not_there_is_not_deleted(log: SessionLog) -> None:
     session = await make(log)
 
-    assert not await log.delete_session(SessionId("ses_none"))
-    assert await log.delete_session(session)
-    assert not await log.delete_session(session)
+    assert list(await log.delete_session(SessionId("ses_none"))) == []
+    assert list(await log.delete_session(session)) == [session]
+    assert list(await log.delete_session(session)) == []
 
 
 async def test_children_and_their_children_go_with_their_parent(log: SessionLog) -> None:
@@ -41,7 +41,7 @@ async def test_children_and_their_children_go_with_their_parent(log: SessionLog)
     unrelated = await make_child(log, await make(log))
     await append(log, grandchild, 1)
 
-    await log.delete_session(session)
+    assert list(await log.delete_session(session)) == [session, child, sibling, grandchild]
 
     for gone in (session, child, sibling, grandchild):
         assert await log.session(gone) is None
@@ -53,7 +53,7 @@ async def test_a_parent_stays_when_its_child_goes(log: SessionLog) -> None:
     session = await make(log)
     child = await make_child(log, session)
 
-    await log.delete_session(child)
+    assert list(await log.delete_session(child)) == [child]
 
     assert await log.session(session) is not None
 

@@ -118,6 +118,66 @@ async def test_a_listed_row_is_the_sessions_row(log: SessionLog) -> None:
     assert list(await log.sessions(owner=None, limit=1)) == [await log.session(session)]
 
 
+SEARCHED = [
+    new_session("ses_0a", title="Rain in Köln"),
+    new_session("ses_0b", title="100% sun_shine"),
+    new_session("ses_0c", title="100 sunny", agent="Weather_1"),
+    new_session("ses_0d", title="Straße \\ ÄPFEL"),
+    new_session("ses_0e", agent="rainmaker"),
+]
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("", "edcba"),
+        ("RAIN", "ea"),
+        ("köLN", "a"),
+        ("äpfel", "d"),
+        ("weather", "c"),
+        ("SES_0C", "c"),
+        ("%", "b"),
+        ("_sh", "b"),
+        ("n_s", "b"),
+        ("n_y", ""),
+        ("r_1", "c"),
+        ("\\", "d"),
+        ("/", ""),
+        ("rain sun", ""),
+        ("'; --", ""),
+    ],
+)
+async def test_sessions_are_found_by_a_part_of_their_title_id_or_agent(
+    log: SessionLog, search: str, found: str
+) -> None:
+    for session in SEARCHED:
+        await make(log, session)
+
+    assert "".join(row.id[-1] for row in await log.sessions(owner=None, limit=9, search=search)) == found
+
+
+async def test_what_is_found_comes_page_by_page_and_of_one_owner_alone(log: SessionLog) -> None:
+    ann, bob = OwnerId("ann"), OwnerId("bob")
+    made = [
+        await make(log, new_session(owner=owner, title=title))
+        for owner, title in ((ann, "rain"), (ann, "sun"), (bob, "rain"), (ann, "Rain"), (ann, "sun"), (ann, "RAINY"))
+    ]
+
+    first = await log.sessions(owner=ann, limit=2, search="rain")
+    second = await log.sessions(owner=ann, limit=2, search="rain", before=first[-1].id)
+
+    assert [row.id for row in [*first, *second]] == [made[5], made[3], made[0]]
+
+
+async def test_a_session_is_found_by_its_new_title(log: SessionLog) -> None:
+    session = await make(log, new_session(title="old"))
+
+    await log.update_session(session, title="New", metadata=None, now=LATER)
+
+    assert [row.id for row in await log.sessions(owner=None, limit=9, search="new")] == [session]
+    assert await log.sessions(owner=None, limit=9, search="old") == []
+
+
 @pytest.mark.rules("S4")
 async def test_sessions_that_are_not_idle_are_listed_oldest_first(log: SessionLog) -> None:
     made = [await make(log) for _ in range(4)]
@@ -131,6 +191,22 @@ async def test_sessions_that_are_not_idle_are_listed_oldest_first(log: SessionLo
     await log.delete_session(made[3])
 
     assert list(await log.busy_sessions()) == [made[1]]
+
+
+@pytest.mark.rules("A6")
+async def test_sessions_that_wait_for_a_person_are_listed_for_their_owner_oldest_first(log: SessionLog) -> None:
+    ann, bob = OwnerId("ann"), OwnerId("bob")
+    made = [await make(log, new_session(owner=owner)) for owner in (ann, bob, ann, ann, ann)]
+    for session in (made[3], made[1], made[0]):
+        await append(log, session, 1, status=EVERY_FIELD)
+    await append(log, made[2], 1, status=running())
+
+    assert list(await log.awaiting(ann)) == [await log.session(made[0]), await log.session(made[3])]
+    assert [row.id for row in await log.awaiting(bob)] == [made[1]]
+
+    await append(log, made[0], 2, status=running())
+    assert [row.id for row in await log.awaiting(ann)] == [made[3]]
+    assert list(await log.awaiting(OwnerId("eve"))) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ BOUND_S = 10.0
 class Fault(Enum):
     """What goes wrong with a transaction."""
 
+    NONE = auto()
     LOCKED = auto()
     COMMIT_FAILS = auto()
     COMMIT_FAILS_THOUGH_DONE = auto()
@@ -32,11 +33,13 @@ class Commits:
         self.pages_allowed: int | None = None
         self.reached = threading.Event()
         self._fault: Fault | None = None
+        self._passing = 0
         self._go_on = threading.Event()
         self._go_on.set()
 
-    def hold(self) -> None:
-        """Make the writer wait at its next commit; `reached` tells that it does."""
+    def hold(self, *, passing: int = 0) -> None:
+        """Make the writer wait at its next commit, or behind some that pass; `reached` tells that it does."""
+        self._passing = passing
         self.reached.clear()
         self._go_on.clear()
 
@@ -48,7 +51,8 @@ class Commits:
 
     def at_begin(self, connection: Connection) -> None:
         self.begun += 1
-        self._fault = self.faults.pop(0) if self.faults else None
+        fault = self.faults.pop(0) if self.faults else Fault.NONE
+        self._fault = None if fault is Fault.NONE else fault
         if self._fault is Fault.LOCKED:
             raise sqlite3.OperationalError("database is locked")
         # Without a bound named, SQLite's own greatest.
@@ -56,9 +60,12 @@ class Commits:
         connection.connection.cursor().execute(f"PRAGMA max_page_count = {pages}")
 
     def at_commit(self, connection: Connection) -> None:
-        self.reached.set()
-        if not self._go_on.wait(BOUND_S):
-            raise TimeoutError("nobody let the commit go on")
+        if self._passing > 0:
+            self._passing -= 1
+        else:
+            self.reached.set()
+            if not self._go_on.wait(BOUND_S):
+                raise TimeoutError("nobody let the commit go on")
         if self._fault is Fault.COMMIT_FAILS_THOUGH_DONE:
             cast(sqlite3.Connection, connection.connection.dbapi_connection).commit()
         if self._fault is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.adapters.log_sql import open_sql_log
-from service.ports import SessionLog
+from tests.adapters.log_contract.stores import Store
 
 Look = Callable[[str], list[tuple[object, ...]]]
 
@@ -24,7 +24,7 @@ def url(database: Path) -> str:
 
 
 @pytest.fixture
-async def log(url: str) -> AsyncGenerator[SessionLog]:
+async def log(url: str) -> AsyncGenerator[Store]:
     async with open_sql_log(url) as opened:
         yield opened
 

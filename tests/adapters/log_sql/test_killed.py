@@ -2,22 +2,29 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from service.adapters.log_sql import open_sql_log
-from service.core.ids import SessionId
+from service.core.ids import LOCAL_OWNER, ReadingId, SessionId
+from tests.adapters.log_contract import readings_made
+from tests.adapters.log_contract.readings_made import text_of
 from tests.adapters.log_contract.sessions_made import append
 from tests.adapters.log_contract.test_chain import assert_chain_holds
 from tests.adapters.log_sql.conftest import Look
+from tests.adapters.log_sql.reading_texts import LONG
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("S2", "S3", "S4")]
 
 
 @pytest.mark.parametrize("lines", [1, 50, 400])
 async def test_a_killed_writer_has_lost_nothing_acknowledged(url: str, look: Look, lines: int) -> None:
-    acknowledged = await kill_after(lines, url)
+    acknowledged: dict[SessionId, int] = {}
+    for line in await lines_until_killed("writing_child", lines, url):
+        session, seq = line.split()
+        acknowledged[SessionId(session)] = int(seq)
 
     async with open_sql_log(url) as log:
         for session, seq in acknowledged.items():
@@ -31,11 +38,39 @@ async def test_a_killed_writer_has_lost_nothing_acknowledged(url: str, look: Loo
     assert look("PRAGMA foreign_key_check") == []
 
 
-async def kill_after(lines: int, url: str) -> dict[SessionId, int]:
-    """Kill the writing child after so many acknowledgements, and give the last of each session."""
+@pytest.mark.rules("R5")
+@pytest.mark.parametrize("lines", [1, 2, 3, 6, 11, 12, 25])
+async def test_a_killed_writer_leaves_readings_whole_or_not_at_all(url: str, look: Look, lines: int) -> None:
+    told: dict[ReadingId, str] = {}
+    for line in await lines_until_killed("reading_child", lines, url):
+        word, reading = line.split()
+        told[ReadingId(reading)] = word
+
+    async with open_sql_log(url) as log:
+        there = {row.id for row in await log.readings(owner=LOCAL_OWNER, limit=10_000)}
+        for reading, word in told.items():
+            # What was begun and not acknowledged may be there, but then all of it.
+            assert word in ("making", "deleting") or (reading in there) == (word != "deleted")
+            texts = [await text_of(log, reading, document) for document in (1, 2)]
+            expected = [[LONG, b"short"], [b"text", None]] if reading in there else [[None, None]]
+            assert texts in expected
+        for reading in there:
+            row, records = await log.reading(reading), await log.read_reading(reading)
+            assert row is not None
+            assert row.head.seq == len(records) >= (2 if told.get(reading) == "appended" else 1)
+        async with asyncio.timeout(30):
+            while look("SELECT count(*) FROM sessions WHERE kind = 'hidden'") != [(0,)]:
+                await readings_made.make(log)
+    assert look("SELECT count(DISTINCT reading_key) FROM document_texts") == look("SELECT count(*) FROM sessions")
+    assert look("PRAGMA integrity_check") == [("ok",)]
+    assert look("PRAGMA foreign_key_check") == []
+
+
+async def lines_until_killed(child: str, lines: int, url: str) -> Sequence[str]:
+    """Kill a child after so many lines of its, and give all that it said."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "tests.adapters.log_sql.writing_child", url),
+        *("-m", f"tests.adapters.log_sql.{child}", url),
         stdout=asyncio.subprocess.PIPE,
         cwd=Path(__file__).parents[3],
     )
@@ -49,8 +84,4 @@ async def kill_after(lines: int, url: str) -> dict[SessionId, int]:
     rest = await process.stdout.read()
     await process.wait()
     told += [line for line in rest.splitlines(keepends=True) if line.endswith(b"\n")]
-    acknowledged: dict[SessionId, int] = {}
-    for line in told:
-        session, seq = line.split()
-        acknowledged[SessionId(session.decode())] = int(seq)
-    return acknowledged
+    return [line.decode() for line in told]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.audit import open_audit
-from service.codec import decode_record
+from service.codec import decode_reading_record, decode_record
 from service.core.ids import LOCAL_OWNER
+from service.core.reading.records import ReadingRecord
+from service.core.reading.status import ReadingState
 from service.core.records import Outcome, TurnFinished, User
 from service.ports import StoredRecord
+from service.ports.reading_log import ReadingRow, StoredReadingRecord
+from tests.adapters.log_contract import readings_made
 from tests.fakes.house import House
 from tests.fakes.llama import ScriptedLlama, say
 
@@ -51,6 +57,36 @@ async def _all_records(url: str) -> list[StoredRecord]:
     async with open_sql_log(url) as log:
         rows = await log.sessions(owner=LOCAL_OWNER, limit=10)
         return [record for row in rows for record in await log.read(row.id)]
+
+
+@pytest.mark.rules("R5", "R8")
+def test_readings_of_an_old_database_are_read_and_their_chains_hold(url: str) -> None:
+    rows, records = asyncio.run(_all_readings(url))
+    entries = [decode_reading_record(record.body) for record in records]
+    with open_audit(url) as audit:
+        verdicts = [audit.verify_reading(reading) for reading in audit.readings()]
+
+    assert [verdict and verdict.fault for verdict in verdicts] == [None] * len(rows)
+    assert {type(entry.record) for entry in entries} == (set(get_args(ReadingRecord)) if rows else set())
+    assert [row.status.state for row in rows] in ([], [ReadingState.QUEUED, ReadingState.FINISHED])
+
+
+async def _all_readings(url: str) -> tuple[Sequence[ReadingRow], list[StoredReadingRecord]]:
+    async with open_sql_log(url) as log:
+        rows = await log.readings(owner=LOCAL_OWNER, limit=10)
+        return rows, [record for row in rows for record in await log.read_reading(row.id)]
+
+
+def test_the_newest_database_has_readings() -> None:
+    assert "rdg_" in SCHEMAS[-1].read_text(encoding="utf-8")
+
+
+@pytest.mark.anyio
+async def test_an_old_database_takes_readings(url: str) -> None:
+    async with open_sql_log(url) as log:
+        reading = await readings_made.make(log, readings_made.new_reading(), [b"text"])
+        assert reading in await log.unfinished_readings()
+        assert await readings_made.text_of(log, reading) == b"text"
 
 
 @pytest.mark.anyio

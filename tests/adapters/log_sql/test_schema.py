@@ -12,14 +12,16 @@ from sqlalchemy import Connection, Engine, create_engine, event
 
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.tables import metadata
-from service.core.ids import OwnerId, SessionId, TurnId
-from service.ports import SessionLog
+from service.core.ids import OwnerId, ReadingId, SessionId, TurnId
+from tests.adapters.log_contract import readings_made
 from tests.adapters.log_contract.sessions_made import make
+from tests.adapters.log_contract.stores import Store
 
 pytestmark = pytest.mark.anyio
 
 SESSION = SessionId("ses_1")
-READS: dict[str, tuple[Callable[[SessionLog], Awaitable[Any]], set[str]]] = {
+READING = ReadingId("rdg_1")
+READS: dict[str, tuple[Callable[[Store], Awaitable[Any]], set[str]]] = {
     "read": (lambda log: log.read(SESSION, limit=3), {"records session_key=? AND seq>?"}),
     "read by pos": (lambda log: log.read(SESSION, after_pos=5), {"records session_key=? AND pos>?"}),
     "read a turn": (
@@ -41,9 +43,31 @@ READS: dict[str, tuple[Callable[[SessionLog], Awaitable[Any]], set[str]]] = {
     ),
     "sessions of an owner": (
         lambda log: log.sessions(owner=OwnerId("ann"), limit=5, before=SESSION),
-        {"sessions owner=? AND id<?", "records session_key=? AND seq=?"},
+        {"sessions owner=? AND kind=? AND id<?", "records session_key=? AND seq=?"},
     ),
     "specs": (lambda log: log.specs("abc"), {"specs hash=?"}),
+    "reading": (lambda log: log.reading(READING), {"sessions id=?", "records session_key=? AND seq=?"}),
+    "read a reading": (lambda log: log.read_reading(READING, after_pos=5), {"records session_key=? AND pos>?"}),
+    "readings of an owner": (
+        lambda log: log.readings(owner=OwnerId("ann"), limit=5, before=READING),
+        {"sessions owner=? AND kind=? AND id<?", "records session_key=? AND seq=?"},
+    ),
+}
+FAMILIES: dict[str, tuple[Callable[[Store], Awaitable[Any]], set[str]]] = {
+    "family": (lambda log: log.family(SESSION), set()),
+    "family by pos": (
+        lambda log: log.read_family(SESSION, after_pos=5, limit=3),
+        {"records session_key=? AND pos>?", "records rowid=?", "sessions rowid=?"},
+    ),
+    "turn of a family": (
+        lambda log: log.read_turn_family(SESSION, TurnId("trn_1"), types_below=["user"], after_pos=5, limit=3),
+        {
+            "records session_key=? AND turn=?",
+            "first_of_turn session_key=? AND seq=?",
+            "records rowid=?",
+            "sessions rowid=?",
+        },
+    ),
 }
 
 
@@ -101,7 +125,7 @@ def plan_of(database: Path, statement: str, parameters: Any) -> list[str]:
 @pytest.mark.rules("S2")
 @pytest.mark.parametrize("name", list(READS))
 async def test_a_read_searches_an_index_and_sorts_nothing(
-    log: SessionLog, database: Path, statements: list[tuple[str, Any]], name: str
+    log: Store, database: Path, statements: list[tuple[str, Any]], name: str
 ) -> None:
     read, expected = READS[name]
 
@@ -117,9 +141,40 @@ async def test_a_read_searches_an_index_and_sorts_nothing(
     assert searches - {"sessions id=?"} == expected - {"sessions id=?"}
 
 
+@pytest.mark.rules("S2", "G2")
+@pytest.mark.parametrize("name", list(FAMILIES))
+async def test_a_family_is_read_through_its_members_and_only_numbers_are_sorted(
+    log: Store, database: Path, statements: list[tuple[str, Any]], name: str
+) -> None:
+    read, expected = FAMILIES[name]
+
+    await read(log)
+
+    ((statement, parameters),) = statements
+    plan = plan_of(database, statement, parameters)
+    searches = {f"{step.split()[1]} {step[step.index('(') + 1 : -1]}" for step in plan if step.startswith("SEARCH")}
+    assert searches - {"sessions id=?", "children parent_session=?"} == expected
+    # What is gone through whole is the family; where bodies are read nothing comes behind, a sorter least of all.
+    assert {step.split()[1] for step in plan if step.startswith("SCAN")} <= {"family", "turns"}
+    if expected:
+        assert not [step for step in plan[-1:] if "B-TREE" in step]
+
+
+@pytest.mark.rules("S2", "A6")
+async def test_sessions_that_wait_for_a_person_are_found_without_the_others(
+    log: Store, database: Path, statements: list[tuple[str, Any]]
+) -> None:
+    await make(log)
+
+    await log.awaiting(OwnerId("ann"))
+
+    first, *_ = plan_of(database, *statements[-1])
+    assert "ix_sessions_busy" in first
+
+
 @pytest.mark.rules("S2", "S4")
 async def test_busy_sessions_are_found_without_the_others(
-    log: SessionLog, database: Path, statements: list[tuple[str, Any]]
+    log: Store, database: Path, statements: list[tuple[str, Any]]
 ) -> None:
     await make(log)
 
@@ -127,3 +182,29 @@ async def test_busy_sessions_are_found_without_the_others(
 
     (step,) = plan_of(database, *statements[-1])
     assert "ix_sessions_busy" in step
+
+
+@pytest.mark.rules("S2", "R5")
+async def test_unfinished_readings_are_found_without_the_others(
+    log: Store, database: Path, statements: list[tuple[str, Any]]
+) -> None:
+    await make(log)
+
+    await log.unfinished_readings()
+
+    (step,) = plan_of(database, *statements[-1])
+    assert "ix_sessions_busy" in step
+
+
+@pytest.mark.rules("S2", "R5")
+async def test_a_range_of_a_text_is_read_by_its_parts_alone(
+    log: Store, database: Path, statements: list[tuple[str, Any]]
+) -> None:
+    reading = await readings_made.make(log, documents=[b"x" * 1_000_000])
+
+    await log.document_text(reading, 1, start=200_000, end=300_000)
+
+    (step,) = plan_of(database, *statements[-1])
+    assert "(reading_key=? AND document=? AND part>? AND part<?)" in step
+    # Sixteen parts, and those that hold the range: 3 and 4.
+    assert list(statements[-1][1])[-2:] == [3, 4]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from service.adapters.log_sql import open_sql_log
 from service.core.errors import ErrorKind, ModelFailure
+from tests.adapters.log_sql.schemas.written_reading import write_readings
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, result, spec
@@ -21,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 async def write(path: Path) -> None:
-    """Run some turns in which all kinds of records come about."""
+    """Run some turns and readings in which all kinds of records come about."""
     script = [
         ask_for(call("weather", '{"city": "Oslo"}'), call("news", id="b")),
         say("It rains, and there is news."),
@@ -38,6 +39,7 @@ async def write(path: Path) -> None:
         for content in ("What is new?", "And now?", "Again.", "More?"):
             await house.run(session, content)
         await house.session()
+        await write_readings(log)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""The ways to answer that are compared, one a module."""

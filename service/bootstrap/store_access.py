@@ -1,0 +1,75 @@
+"""The store for the command line: looked at, pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Protocol
+
+from service.adapters.log_sql import open_sql_log
+from service.adapters.log_sql.audit import open_audit
+from service.adapters.system import SystemClock
+from service.bootstrap.outside import MEMORY_URL
+from service.core.approval_trail import SignaturesWanted
+from service.core.errors import StoreFailure
+from service.core.ids import ReadingId, SessionId
+from service.core.kept_heads import KeptHeads
+from service.core.verification import Verdict
+from service.turns.retention import prune
+
+
+class StoreAudit(Protocol):
+    """What the command line gets of a store that it only looks at; each method may raise `StoreFailure`."""
+
+    def sessions(self) -> Iterator[SessionId]:
+        """Name all sessions, oldest first."""
+        ...
+
+    def verify(self, session: SessionId, kept: KeptHeads = ..., signatures: SignaturesWanted = ...) -> Verdict | None:
+        """Check one session's log; None when there is no such session (S3)."""
+        ...
+
+    def readings(self) -> Iterator[ReadingId]:
+        """Name all readings, oldest first."""
+        ...
+
+    def verify_reading(self, reading: ReadingId, kept: KeptHeads = ...) -> Verdict | None:
+        """Check one reading's log and its documents; None when there is no such reading (S3, R8)."""
+        ...
+
+    def homeless(self) -> Sequence[str]:
+        """Say what is kept that belongs to no session and no reading."""
+        ...
+
+    def idle_before(self, moment: datetime) -> Iterator[SessionId]:
+        """Name the sessions that pruning by this moment would remove (S7)."""
+        ...
+
+    def finished_before(self, moment: datetime) -> Iterator[ReadingId]:
+        """Name the readings that pruning by this moment would remove (S7)."""
+        ...
+
+
+@contextmanager
+def look_at_store(database_url: str) -> Generator[StoreAudit]:
+    """Open the store for whoever checks it, also while the service runs (S3).
+
+    Raises:
+        StoreFailure: there is no such store, or it can't be read; the text says why in one line.
+    """
+    if database_url == MEMORY_URL:
+        raise StoreFailure(f"{MEMORY_URL} keeps nothing on disk; name a store with sqlite:///FILE")
+    with open_audit(database_url) as audit:
+        yield audit
+
+
+async def prune_store(database_url: str, days: int, deleted: Callable[[SessionId | ReadingId], None]) -> int:
+    """Delete what is older than `days` days from a store that no service has open; give the number (S7).
+
+    Raises:
+        StoreLocked: the service, or something else, has it open.
+        StoreFailure: it can't be written; the text says why in one line.
+    """
+    async with open_sql_log(database_url) as log:
+        return await prune(log, SystemClock(), days, deleted=deleted, deleted_reading=deleted)

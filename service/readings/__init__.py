@@ -1,0 +1,1 @@
+"""Reads documents: performs what the machine of a reading says, appends, then publishes (DESIGN section 12)."""

@@ -1,0 +1,55 @@
+"""A reading in memory while it goes on: the fold of its log, and the one place that appends to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from service.access.written import written
+from service.codec import encode_reading_record
+from service.core.ids import ReadingId
+from service.core.reading.records import ReadingEntry, ReadingRecord
+from service.core.reading.state import ReadingLogState, apply, fold
+from service.core.reading.view import reading_status
+from service.ports import Clock, ReadingDraft, ReadingLog
+from service.readings.feed import ReadingFeed
+
+
+class LiveReading:
+    """One reading's fold, kept in step with its log by `append`.
+
+    After a `StoreFailure` the memory may lag behind the log: the owner drops it and loads it anew.
+    """
+
+    def __init__(
+        self, reading: ReadingId, entries: Sequence[ReadingEntry], feed: ReadingFeed, log: ReadingLog, clock: Clock
+    ) -> None:
+        self.id = reading
+        self.feed = feed
+        self.state: ReadingLogState = fold(entry.record for entry in entries)
+        self._last_seq = entries[-1].seq
+        self._log = log
+        self._clock = clock
+        self._appending = asyncio.Lock()
+
+    async def append(self, *records: ReadingRecord) -> None:
+        """Append records to the log, fold them, then publish them, in this order and as one (S1, R5).
+
+        A cancel that comes while the write is under way waits for it: the log and the memory never part.
+
+        Raises:
+            StoreFailure: nothing was kept.
+        """
+        await written(self._append(records))
+
+    async def _append(self, records: Iterable[ReadingRecord]) -> None:
+        async with self._appending:
+            state, now = self.state, self._clock.now()
+            drafts: list[ReadingDraft] = []
+            for record in records:
+                entry = ReadingEntry(reading=self.id, seq=self._last_seq + len(drafts) + 1, time=now, record=record)
+                drafts.append(ReadingDraft(type=record.type, body=encode_reading_record(entry)))
+                state = apply(state, record)
+            await self._log.append_to_reading(self.id, self._last_seq, drafts, reading_status(state), now)
+            self.state, self._last_seq = state, self._last_seq + len(drafts)
+            self.feed.publish_appended()
