@@ -20,7 +20,7 @@ class StreamPatience:
         self._liveness_s = liveness_ms / 1000
         self._progress_s = progress_ms / 1000
         self._advances = -1
-        self._advanced_at = 0.0
+        self._stuck_at = 0.0
         self._silent_at = 0.0
         self._slots: SlotsReport | None = None
 
@@ -30,7 +30,7 @@ class StreamPatience:
         `advances` grows with each token and each step of prompt processing.
         """
         if advances != self._advances:
-            self._advances, self._advanced_at = advances, now
+            self._advances, self._stuck_at = advances, now + self._progress_s
         self._silent_at = now + self._liveness_s
         self._slots = None
         return min(now + self._liveness_s / 2, self._stuck_at)
@@ -55,7 +55,3 @@ class StreamPatience:
             said = f"llama-server was silent for {self._liveness_s:g} s (liveness_ms)"
             raise ModelFailure(ErrorKind.STALLED, said)
         return min(self._silent_at, self._stuck_at)
-
-    @property
-    def _stuck_at(self) -> float:
-        return self._advanced_at + self._progress_s

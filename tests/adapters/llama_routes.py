@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx
 import respx
 
-from service.adapters.llama import LlamaHttp
+from service.adapters.llama import LlamaClient, LlamaHttp
 
 URL = "http://llama.test:8080"
 
@@ -16,5 +16,5 @@ URL = "http://llama.test:8080"
 @asynccontextmanager
 async def mocked(router: respx.MockRouter) -> AsyncGenerator[LlamaHttp]:
     transport = httpx.MockTransport(router.async_handler)
-    async with httpx.AsyncClient(base_url=URL, transport=transport) as client:
+    async with LlamaClient(URL, transport=transport) as client:
         yield LlamaHttp(client)

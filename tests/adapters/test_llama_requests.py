@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 import respx
 
@@ -16,6 +15,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ModelFailure
 from service.core.records import ToolChoice
 from tests.adapters.llama_routes import mocked
+from tests.adapters.scripted_llama import llama_at, scripted
 from tests.recordings.exchanges import recorded
 
 pytestmark = pytest.mark.anyio
@@ -27,17 +27,12 @@ TOOL = {"type": "function", "function": {"name": "now", "parameters": {"type": "
 PLAIN = recorded("plain")
 
 
-async def sent(router: respx.MockRouter, request: CompletionRequest) -> Any:
+async def sent(request: CompletionRequest) -> Any:
     """Ask for a completion and give the body that was sent."""
-    route = router.post("/v1/chat/completions").respond(
-        200, content=PLAIN.body, headers={"content-type": "text/event-stream"}
-    )
-    async with mocked(router) as llama:
-        items = [item async for item in llama.stream(request)]
-    assert items
-    sent_request: httpx.Request = route.calls.last.request
-    assert sent_request.headers["content-type"] == "application/json"
-    return json.loads(sent_request.content)
+    async with scripted([PLAIN.raw]) as server, llama_at(server.url) as llama:
+        assert [item async for item in llama.stream(request)]
+    assert server.requests[0].headers["content-type"] == "application/json"
+    return server.requests[0].json
 
 
 ALWAYS: dict[str, Any] = {
@@ -54,8 +49,8 @@ ALWAYS: dict[str, Any] = {
 
 
 @pytest.mark.rules("L1")
-async def test_a_request_has_these_fields_and_no_others(router: respx.MockRouter) -> None:
-    assert await sent(router, ASK) == ALWAYS
+async def test_a_request_has_these_fields_and_no_others() -> None:
+    assert await sent(ASK) == ALWAYS
 
 
 @pytest.mark.rules("L1", "L6")
@@ -92,19 +87,17 @@ async def test_a_request_has_these_fields_and_no_others(router: respx.MockRouter
         "probabilities",
     ],
 )
-async def test_what_a_request_asks_for_is_added(
-    router: respx.MockRouter, members: dict[str, Any], fields: dict[str, Any]
-) -> None:
+async def test_what_a_request_asks_for_is_added(members: dict[str, Any], fields: dict[str, Any]) -> None:
     request = CompletionRequest(messages=MESSAGES, max_tokens=16, **members)
 
-    assert await sent(router, request) == {**ALWAYS, **fields}
+    assert await sent(request) == {**ALWAYS, **fields}
 
 
 @pytest.mark.rules("L1")
-async def test_half_a_surrogate_pair_is_sent_as_a_replacement_character(router: respx.MockRouter) -> None:
+async def test_half_a_surrogate_pair_is_sent_as_a_replacement_character() -> None:
     request = CompletionRequest(messages=({"role": "user", "content": "a\ud83d"},), max_tokens=16)
 
-    assert (await sent(router, request))["messages"][0]["content"] == "a\ufffd"
+    assert (await sent(request))["messages"][0]["content"] == "a\ufffd"
 
 
 @pytest.mark.rules("P7")

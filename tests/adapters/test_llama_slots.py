@@ -6,7 +6,7 @@ import httpx
 import pytest
 import respx
 
-from service.adapters.llama import LlamaHttp, LlamaTimes
+from service.adapters.llama import LlamaClient, LlamaHttp, LlamaTimes
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.slot_state import SlotState
 
@@ -16,7 +16,7 @@ URL = "http://llama.test"
 
 
 def llama(router: respx.MockRouter, model: str | None = None) -> LlamaHttp:
-    client = httpx.AsyncClient(base_url=URL, transport=httpx.MockTransport(router.async_handler))
+    client = LlamaClient(URL, transport=httpx.MockTransport(router.async_handler))
     return LlamaHttp(client, LlamaTimes(poll_ms=200), model=model)
 
 

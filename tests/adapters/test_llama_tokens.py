@@ -14,6 +14,7 @@ from service.core.completion_events import Completion
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
 from tests.adapters.llama_routes import mocked
+from tests.adapters.scripted_llama import llama_at, scripted
 from tests.core.told_tokens import completed
 from tests.recordings.exchanges import recorded
 
@@ -28,18 +29,17 @@ TROUBLES: list[tuple[Exception, ErrorKind]] = [
 ]
 
 
-async def answered(router: respx.MockRouter, request: CompletionRequest) -> Completion:
-    router.post("/v1/chat/completions").respond(200, content=ANSWER.body, headers={"content-type": "text/event-stream"})
-    async with mocked(router) as llama:
-        items = [item async for item in llama.stream(request)]
-    assert isinstance(items[-1], Completion)
-    return items[-1]
+async def answered(request: CompletionRequest) -> Completion:
+    async with scripted([ANSWER.raw]) as server, llama_at(server.url) as llama:
+        *_, completion = [item async for item in llama.stream(request)]
+    assert isinstance(completion, Completion)
+    return completion
 
 
 @pytest.mark.rules("R2")
-async def test_an_answer_has_the_probabilities_of_its_tokens_when_they_are_asked_for(router: respx.MockRouter) -> None:
-    asked = await answered(router, ASK)
-    without = await answered(router, replace(ASK, logprobs=False))
+async def test_an_answer_has_the_probabilities_of_its_tokens_when_they_are_asked_for() -> None:
+    asked = await answered(ASK)
+    without = await answered(replace(ASK, logprobs=False))
 
     assert asked == completed(ANSWER.body)
     assert len(asked.tokens) == 21

@@ -169,7 +169,7 @@ async def test_a_router_is_asked_for_the_slots_of_the_model() -> None:
     async with scripted([never]) as server, llama_at(server.url, QUICK, model="small/model & more") as llama:
         assert (await first_told(llama)).reason is WaitReason.IDLE
 
-    assert server.looks[0].line == "GET /slots?model=small/model+%26+more HTTP/1.1"
+    assert server.looks[0].line == "GET /slots?model=small%2Fmodel+%26+more HTTP/1.1"
 
 
 @pytest.mark.rules("L2")

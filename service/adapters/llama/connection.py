@@ -3,17 +3,56 @@
 from __future__ import annotations
 
 import ssl
+from base64 import b64encode
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-import aiohttp
 import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from service import __version__
-from service.adapters.llama.first_bytes import HearingConnector
+from service.adapters.llama.exchange import Exchange, FirstBytes
+from service.adapters.llama.transport import LlamaTransport, head_of
 
 
-def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms: int = 5_000) -> httpx.AsyncClient:
+class LlamaClient(httpx.AsyncClient):
+    """httpx's client, with a way past it for the one request that is sent at each step of each turn.
+
+    The client's own work for a request, cookies, redirects, logins, takes 0.2 ms, of which the whole turn may cost
+    1.5; nothing of that is ever wanted here. `transport` is for all other requests, and the same unless it is given.
+    """
+
+    def __init__(
+        self,
+        base_url: httpx.URL | str,
+        headers: dict[str, str] | None = None,
+        *,
+        connect_s: float = 5,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._way = LlamaTransport(ssl.create_default_context())
+        self._connect_s = connect_s
+        super().__init__(
+            base_url=base_url,
+            headers=headers,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            timeout=httpx.Timeout(None, connect=connect_s),
+            transport=transport or self._way,
+            follow_redirects=False,
+            trust_env=False,
+        )
+        self._posts: dict[str, tuple[httpx.URL, bytes]] = {}
+
+    async def post_json(self, path: str, body: bytes, heard: FirstBytes) -> Exchange:
+        """Post JSON and give the answer when its head is there, to be closed; errors are those of the transport."""
+        if path not in self._posts:
+            request = self.build_request("POST", path, headers={"Content-Type": "application/json"}, content=b"?")
+            del request.headers["Content-Length"]
+            self._posts[path] = request.url, head_of("POST", request.url, request.headers)
+        url, head = self._posts[path]
+        head = b"%sContent-Length: %d\r\n\r\n" % (head[:-2], len(body))
+        return await self._way.send(url, head, body, connect_s=self._connect_s, heard=heard)
+
+
+def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms: int = 5_000) -> LlamaClient:
     """Build the client; close it when the service ends.
 
     There is no deadline but the one for opening a connection, no proxy of the environment, no redirect, no cookie
@@ -24,25 +63,7 @@ def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms:
     url = httpx.URL(base_url)
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
-    context = ssl.create_default_context()
-    return httpx.AsyncClient(
-        # The transport refuses an address that holds a name and a password; they go into a header.
-        base_url=url.copy_with(userinfo=b""),
-        auth=httpx.BasicAuth(url.username, url.password) if url.userinfo and not api_key else None,
-        headers=headers,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        timeout=httpx.Timeout(None, connect=connect_ms / 1000),
-        transport=AiohttpTransport(verify=context, client=lambda: _session(context)),
-        follow_redirects=False,
-        trust_env=False,
-    )
-
-
-def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
-    """Make the session inside the event loop; the gate bounds what runs at once, so the pool need not."""
-    return aiohttp.ClientSession(
-        connector=HearingConnector(ssl=context, limit=0, force_close=True),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None),
-        trust_env=False,
-    )
+    elif url.userinfo:
+        login = f"{url.username}:{url.password}".encode()
+        headers["Authorization"] = f"Basic {b64encode(login).decode()}"
+    return LlamaClient(url.copy_with(userinfo=b""), headers, connect_s=connect_ms / 1000)

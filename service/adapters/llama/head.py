@@ -6,23 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
-import httpx
-
-from service.adapters.llama.first_bytes import FirstBytes
+from service.adapters.llama.exchange import Exchange, FirstBytes
 from service.adapters.llama.slots_poller import SlotsPoller
 from service.core.completion_events import StillWaiting
 from service.core.head_wait import HeadWait, Sight
 
 
 async def wait_for_head(
-    request: Coroutine[Any, Any, httpx.Response],
+    request: Coroutine[Any, Any, Exchange],
     heard: FirstBytes,
     wait: HeadWait,
     poller: SlotsPoller,
     *,
     poll_ms: int,
-) -> AsyncGenerator[StillWaiting | httpx.Response]:
-    """Tell at each look what is waited for; give the response at the end, which the caller then has to close.
+) -> AsyncGenerator[StillWaiting | Exchange]:
+    """Tell at each look what is waited for; give the answer at the end, which the caller then has to close.
 
     `heard` is what the request is listened to by. Leaving the generator earlier breaks the request off. A head that
     comes within `poll_ms` costs no look.
@@ -40,15 +38,15 @@ async def wait_for_head(
                     told = await _look(sending, heard, wait, poller)
                     if told is not None:
                         yield told
-        response = sending.result()
+        answer = sending.result()
     except BaseException:
         await _break_off(sending)
         raise
-    yield response
+    yield answer
 
 
 async def _look(
-    sending: asyncio.Task[httpx.Response], heard: FirstBytes, wait: HeadWait, poller: SlotsPoller
+    sending: asyncio.Task[Exchange], heard: FirstBytes, wait: HeadWait, poller: SlotsPoller
 ) -> StillWaiting | None:
     """Wait for the next look, but not longer than the wait may last; None when the head came before."""
     loop = asyncio.get_running_loop()
@@ -64,9 +62,9 @@ async def _look(
     return None
 
 
-async def _break_off(sending: asyncio.Task[httpx.Response]) -> None:
+async def _break_off(sending: asyncio.Task[Exchange]) -> None:
     """End the request and see it gone, whatever came of it in the meantime."""
     if sending.cancel():
         await asyncio.wait({sending})
     if not sending.cancelled() and sending.exception() is None:
-        await sending.result().aclose()
+        sending.result().close()

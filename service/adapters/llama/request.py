@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 from service.core.baseline import Thinking
 from service.core.completion_request import CompletionRequest
 from service.core.json_types import JsonObject
 from service.core.text import encodable
 
-# The HTTP library warns of larger bodies that are handed over at once, since sending them holds up the event loop.
-_LARGEST_PIECE = 256 * 1024
 # The probabilities are those before the schema is applied, so the two values of a boolean may stand behind a dozen
 # tokens that the schema forbids. The most that other servers of this API allow.
 _ALTERNATIVES = 20
@@ -74,13 +71,3 @@ def encode(body: JsonObject) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return encodable(text).encode()
-
-
-def content(body: bytes) -> bytes | AsyncIterator[bytes]:
-    """Give a body as the HTTP client likes to have it: a large one in pieces."""
-    return body if len(body) <= _LARGEST_PIECE else _pieces(body)
-
-
-async def _pieces(body: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(body), _LARGEST_PIECE):
-        yield body[start : start + _LARGEST_PIECE]

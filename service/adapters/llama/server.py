@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 
 import httpx
 
 from service.adapters.llama.answers import json_object, whole_body
+from service.adapters.llama.connection import LlamaClient
+from service.adapters.llama.exchange import Exchange, FirstBytes
 from service.adapters.llama.facts import Templates
 from service.adapters.llama.failures import NETWORK_ERRORS, failure_of_request
-from service.adapters.llama.first_bytes import FirstBytes
 from service.adapters.llama.head import wait_for_head
-from service.adapters.llama.request import completion_body, content, encode, template_body, text_body
+from service.adapters.llama.request import completion_body, encode, template_body, text_body
 from service.adapters.llama.slots import Slots
 from service.adapters.llama.slots_poller import SlotsPoller
 from service.adapters.llama.stream_reading import StreamReading
@@ -66,7 +67,7 @@ class LlamaHttp:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        client: LlamaClient,
         times: LlamaTimes | None = None,
         *,
         model: str | None = None,
@@ -91,29 +92,29 @@ class LlamaHttp:
         async with aclosing(self._wait_for_head(body)) as head:
             while isinstance(told := await anext(head), StillWaiting):
                 yield (told,)
-        response = told
+        answer = told
         try:
-            if response.status_code != _OK:
-                raise await self._refusal(response)
+            if answer.status != _OK:
+                raise await self._refusal(answer.status, answer)
             patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
-            reading = StreamReading(response, patience, self._poller)
-            while not stream.is_over:
-                try:
-                    chunk = await reading.next_chunk(stream.advances)
-                except ModelFailure as failure:
-                    stream.fail(failure)
-                    break
-                if chunk is None:
-                    break
-                if deltas := stream.feed(chunk):
-                    yield tuple(deltas)
+            with closing(StreamReading(answer, patience, self._poller)) as reading:
+                while not stream.is_over:
+                    try:
+                        chunk = await reading.next_chunk(stream.advances)
+                    except ModelFailure as failure:
+                        stream.fail(failure)
+                        break
+                    if chunk is None:
+                        break
+                    if deltas := stream.feed(chunk):
+                        yield tuple(deltas)
         finally:
             # The closed connection is what stops the server (L8).
-            await response.aclose()
+            answer.close()
         if held_back := stream.release():
             yield tuple(held_back)
         if not stream.has_events:
-            _check_content_type(response)
+            _check_content_type(answer)
         yield stream.finish()
 
     async def facts(self) -> ServerFacts:
@@ -156,7 +157,7 @@ class LlamaHttp:
         """Ask `/health`; see the port."""
         await self._ask("GET", "health")
 
-    def _wait_for_head(self, body: bytes) -> AsyncGenerator[StillWaiting | httpx.Response]:
+    def _wait_for_head(self, body: bytes) -> AsyncGenerator[StillWaiting | Exchange]:
         times = self._times
         wait = HeadWait(
             busy_wait_ms=times.busy_wait_ms, load_wait_ms=times.load_wait_ms, idle_grace_ms=times.idle_grace_ms
@@ -164,27 +165,26 @@ class LlamaHttp:
         heard = FirstBytes()
         return wait_for_head(self._head(body, heard), heard, wait, self._poller, poll_ms=times.poll_ms)
 
-    async def _head(self, body: bytes, heard: FirstBytes) -> httpx.Response:
+    async def _head(self, body: bytes, heard: FirstBytes) -> Exchange:
         """Send a completion request; its head comes when a slot takes it, however long that may be (L2)."""
-        heard.listen()
         try:
-            return await self._client.send(self._request("POST", _COMPLETIONS, body), stream=True)
+            return await self._client.post_json(_COMPLETIONS, body, heard)
         except NETWORK_ERRORS as error:
             self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
 
-    async def _refusal(self, response: httpx.Response) -> ModelFailure:
+    async def _refusal(self, status: int, chunks: AsyncIterator[bytes]) -> ModelFailure:
         """Read what a status other than 200 says, as far as it comes and is allowed (L3)."""
-        if response.status_code == _LOADING:
+        if status == _LOADING:
             self._templates.server_was_away()
         text = bytearray()
         with contextlib.suppress(TimeoutError, *NETWORK_ERRORS):
             async with asyncio.timeout(self._times.answer_ms / 1000):
-                async for chunk in response.aiter_bytes():
+                async for chunk in chunks:
                     text += chunk
                     if len(text) >= self._max_error_body:
                         break
-        return failure_of_status(response.status_code, text[: self._max_error_body].decode("utf-8", "replace"))
+        return failure_of_status(status, text[: self._max_error_body].decode("utf-8", "replace"))
 
     async def _ask(self, method: str, path: str, body: JsonObject | bytes | None = None) -> JsonObject:
         """Ask a short question and give the answer's object."""
@@ -198,7 +198,7 @@ class LlamaHttp:
                 response = await self._client.send(request, stream=True)
                 try:
                     if response.status_code != _OK:
-                        raise await self._refusal(response)
+                        raise await self._refusal(response.status_code, response.aiter_bytes())
                     return await whole_body(response)
                 finally:
                     await response.aclose()
@@ -213,11 +213,11 @@ class LlamaHttp:
         if body is None:
             return self._client.build_request(method, path)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        return self._client.build_request(method, path, content=content(body), headers=headers)
+        return self._client.build_request(method, path, content=body, headers=headers)
 
 
-def _check_content_type(response: httpx.Response) -> None:
-    found = response.headers.get("content-type", "")
+def _check_content_type(answer: Exchange) -> None:
+    found = answer.header(b"content-type")
     if found and not found.startswith("text/event-stream"):
         said = f"the answer was {found[:100]}, not a stream of events: is this the address of a llama-server?"
         raise ModelFailure(ErrorKind.PROTOCOL, said)
