@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -150,9 +150,11 @@ class Asking:
                     return Answer(completion=item, thinking_capped=cap.told)
                 for delta in item:
                     text.take(delta)
-                    _tell(live, text, delta)
+                    if not isinstance(delta, ContentText):
+                        _tell(live, text, delta)
                 live.feed.wake()
-                await cap.watch(item)
+                if text.reasoning_tokens != cap.seen:
+                    await cap.watch(text.reasoning_tokens)
         raise AssertionError("a stream ends with a completion or a failure")
 
 
@@ -164,22 +166,16 @@ class _Cap:
         self._live = live
         self._text = text
         self._rule = ThinkingCap(request.thinking_budget_tokens)
-        self._completion_id: str | None = None
-        self._seen = 0
+        self.seen = 0
         self.told = False
 
-    async def watch(self, deltas: Sequence[CompletionDelta]) -> None:
-        """Look at the thought's length; called after each read.
+    async def watch(self, tokens: int) -> None:
+        """Look at the thought's length; called after each read that made it longer.
 
         Raises:
             ModelFailure: it ran over by so much that it must be broken off (`thinking_cap`).
         """
-        if self._completion_id is None:
-            self._completion_id = next((d.completion_id for d in deltas if isinstance(d, Begun)), None)
-        tokens = self._text.reasoning_tokens
-        if tokens == self._seen:
-            return
-        self._seen = tokens
+        self.seen = tokens
         if not self.told and self._rule.reached(tokens):
             self.told = True
             signal = ThinkingCapped(step=self._text.step, reasoning_tokens=tokens)
@@ -194,10 +190,11 @@ class _Cap:
                 pass
 
     async def _end_thought(self) -> None:
-        if self._completion_id is None:
+        completion_id = self._text.completion_id
+        if completion_id is None:
             return
         try:
-            ended = await self._llama.end_thought(self._completion_id)
+            ended = await self._llama.end_thought(completion_id)
         except ModelFailure as failure:
             # An older server: closing the stream is what is left.
             log.info("thinking.not_ended", session=self._live.id, reason=failure.message)

@@ -160,6 +160,8 @@ class Feed:
 
     def signals_after(self, version: int) -> list[SignalEvent]:
         """Give the newest signal of each kind that came after this version, in order."""
+        if version == self._version:
+            return []
         return [event for seen, event in sorted(self._newest.values(), key=lambda item: item[0]) if seen > version]
 
     def close(self, signal: Signal) -> None:

@@ -96,7 +96,7 @@ class Follower:
         while not self._ended:
             await self._waker.wait()
             self._waker.clear()
-            while records := await self._next_records():
+            while not self._has_all and (records := await self._next_records()):
                 if events := self._told(records):
                     yield events
             if self._ended:
@@ -106,6 +106,13 @@ class Follower:
                 return
             if events := self._in_flight():
                 yield events
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether there is nothing new in the log, as is nearly always when a follower is woken: for a token."""
+        recent = self._feed.recent
+        alone = self._alone and self._feed.joins == self._joins
+        return alone and len(recent) > 0 and recent[-1].pos <= self._pos
 
     async def _next_records(self) -> Sequence[StoredRecord]:
         if self._ended:
@@ -193,14 +200,16 @@ class Follower:
         return events
 
     def _own_in_flight(self) -> list[Event]:
-        signals = self._feed.signals_after(self._own.version)
-        self._own.version = self._feed.version
-        events: list[Event] = [event for event in signals if self._turn in (None, event.turn)]
-        # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
-        self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
         step = self._feed.step
         wanted = step is not None and self._turn in (None, step.turn)
-        return events + self._own.text.next_of(step if wanted else None)
+        text = self._own.text.next_of(step if wanted else None)
+        if self._own.version == self._feed.version:
+            return text
+        signals = self._feed.signals_after(self._own.version)
+        self._own.version = self._feed.version
+        # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
+        self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
+        return [*(event for event in signals if self._turn in (None, event.turn)), *text]
 
     def _in_flight_below(self) -> list[Event]:
         active = {feed.session: feed for feed in self._feed.family() if feed is not self._feed and feed.is_active}

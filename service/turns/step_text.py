@@ -28,6 +28,11 @@ class TextPart:
         self.pieces.append(text)
         self.length += len(text)
 
+    def since(self, pieces: int) -> str:
+        """Give what came behind so many pieces."""
+        new = self.pieces[pieces:]
+        return new[0] if len(new) == 1 else "".join(new)
+
     @property
     def text(self) -> str:
         """Everything so far."""
@@ -46,18 +51,24 @@ class StepText:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     begun: bool = False
+    completion_id: str | None = None
 
     def take(self, delta: CompletionDelta) -> None:
         """Take what the stream gave."""
-        self.begun = self.begun or not isinstance(delta, StillWaiting)
         match delta:
-            case ReasoningText(text=text):
-                self.reasoning.add(text)
             case ContentText(text=text):
+                self.begun = True
                 self.content.add(text)
+            case ReasoningText(text=text):
+                self.begun = True
+                self.reasoning.add(text)
             case PromptProgress(total=total, cached=cached):
+                self.begun = True
                 self.prompt_tokens, self.cached_tokens = total, cached
-            case StillWaiting() | Begun():  # pragma: no branch - the type checker sees that no kind is left
+            case Begun(completion_id=completion_id):
+                self.begun = True
+                self.completion_id = completion_id
+            case StillWaiting():  # pragma: no branch - the type checker sees that no kind is left
                 pass
 
     @property

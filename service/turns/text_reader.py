@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from service.codec import decode_record
+from service.codec import decode_record, decode_said
 from service.core.ids import SessionId, TurnId
 from service.core.records import Assistant, Attempt, TurnFinished
 from service.core.signals import ContentDelta, Partial, ReasoningDelta, Signal
@@ -30,6 +30,13 @@ class _Place:
     reasoning_offset: int = 0
     content_pieces: int = 0
     content_offset: int = 0
+
+    def move_to_end_of(self, step: StepText) -> None:
+        """Have taken all that there is."""
+        self.reasoning_pieces = len(step.reasoning.pieces)
+        self.reasoning_offset = step.reasoning.length
+        self.content_pieces = len(step.content.pieces)
+        self.content_offset = step.content.length
 
 
 class TextReader:
@@ -59,8 +66,7 @@ class TextReader:
         at, self._at = self._at, None
         if not self._live or stored.type != Assistant.type:
             return []
-        record = decode_record(stored.body).record
-        assert isinstance(record, Assistant)  # its type says so
+        record = decode_said(stored.body)
         if at is None or (at.turn, at.step) != (stored.turn, record.step):
             at = _Place(turn=stored.turn, step=record.step, attempt=0)
         return self._deltas(at, record.reasoning[at.reasoning_offset :], record.content[at.content_offset :])
@@ -71,17 +77,16 @@ class TextReader:
         if step is None or self._is_over(step):
             return []
         at = self._at
-        self._at = _at_end_of(step)
-        if at is None or (at.turn, at.step, at.attempt) != (step.turn, step.step, step.attempt):
+        if at is None or at.step != step.step or at.attempt != step.attempt or at.turn != step.turn:
+            at = self._at = _Place(turn=step.turn, step=step.step, attempt=step.attempt)
             if not live:
+                at.move_to_end_of(step)
                 said = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
                 return [self._event(step.turn, said)]
-            at = _Place(turn=step.turn, step=step.step, attempt=step.attempt)
-        return self._deltas(
-            at,
-            "".join(step.reasoning.pieces[at.reasoning_pieces :]),
-            "".join(step.content.pieces[at.content_pieces :]),
-        )
+        thought, said = step.reasoning.since(at.reasoning_pieces), step.content.since(at.content_pieces)
+        events = self._deltas(at, thought, said)
+        at.move_to_end_of(step)
+        return events
 
     def _is_over(self, step: StepText) -> bool:
         """Say whether the log, as far as this reader was told of it, holds how this attempt ended."""
@@ -113,15 +118,3 @@ def _over_by(stored: StoredRecord) -> tuple[TurnId | None, float, float]:
             return stored.turn, step, inf
         case _:
             return stored.turn, inf, inf
-
-
-def _at_end_of(step: StepText) -> _Place:
-    return _Place(
-        turn=step.turn,
-        step=step.step,
-        attempt=step.attempt,
-        reasoning_pieces=len(step.reasoning.pieces),
-        reasoning_offset=step.reasoning.length,
-        content_pieces=len(step.content.pieces),
-        content_offset=step.content.length,
-    )

@@ -95,7 +95,7 @@ async def wanted_form(
     Raises:
         RequestRefused: not_acceptable.
     """
-    form = answer_form(_accept(request), prefer or ())
+    form = answer_form(accept_of(request), prefer or ())
     if form is None:
         raise RequestRefused(ProblemCode.NOT_ACCEPTABLE, f"Accept leaves neither {EVENT_STREAM} nor {JSON}")
     return form
@@ -130,17 +130,18 @@ async def records_media_type(request: Request) -> str:
 
 async def page_or_index(request: Request) -> str:
     """Choose between the dashboard and the list of addresses, which also answers those that take neither."""
-    return preferred(_accept(request), (JSON, HTML)) or JSON
+    return preferred(accept_of(request), (JSON, HTML)) or JSON
 
 
 def _wanted(request: Request, *offers: str) -> str:
-    chosen = preferred(_accept(request), offers)
+    chosen = preferred(accept_of(request), offers)
     if chosen is None:
         raise RequestRefused(ProblemCode.NOT_ACCEPTABLE, f"this address answers as {' or '.join(offers)} only")
     return chosen
 
 
-def _accept(request: Request) -> str | None:
+def accept_of(request: Request) -> str | None:
+    """Give what a request says that it takes; None where it says nothing."""
     return ",".join(request.headers.getlist("accept")) if "accept" in request.headers else None
 
 

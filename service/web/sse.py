@@ -1,7 +1,6 @@
 """Server-sent events: how a record or a signal looks on the wire, and the response that carries them (H6, H7).
 
-Above: the routes. Below: the codec, which gives the JSON, and sse-starlette, which sends, pings and notices that
-a reader has gone.
+Above: the routes. Below: the codec, which gives the JSON, and `event_stream`, which sends it.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from contextlib import AbstractAsyncContextManager
 
 import structlog
 from sse_starlette.event import ServerSentEvent
-from sse_starlette.sse import AppStatus, EventSourceResponse, SendTimeoutError
-from starlette.types import Receive, Scope, Send
+from sse_starlette.sse import AppStatus
 
 from service.codec import encode_reading_signal, encode_signal, encode_stored
 from service.core.errors import StoreFailure
@@ -22,7 +20,7 @@ from service.ports import StoredReadingRecord, StoredRecord
 from service.readings.feed import ReadingSignalEvent
 from service.readings.follower import ReadingEvent
 from service.turns.events import Event, SignalEvent
-from service.web.negotiation import EVENT_STREAM
+from service.web.event_stream import EventStream
 
 # Sent at once, so that a client knows that it is connected though nothing happens.
 OPENING = b"retry: 2000\n\n"
@@ -76,6 +74,9 @@ async def _frames(
     try:
         async with follower as batches:
             async for batch in batches:
+                if len(batch) == 1:
+                    yield frame(batch[0])
+                    continue
                 for chunk in _chunks(batch):
                     yield chunk
     except StoreFailure as error:
@@ -100,20 +101,6 @@ def _chunks(batch: Sequence[AnyEvent]) -> Iterator[bytes]:
             size = 0
     if parts:
         yield b"".join(parts)
-
-
-class EventStream(EventSourceResponse):
-    """A response that sends frames until they end, the reader leaves, or takes nothing for too long (H7)."""
-
-    media_type = EVENT_STREAM
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it all."""
-        try:
-            await super().__call__(scope, receive, send)
-        except SendTimeoutError:
-            # The server closes the connection, because the response is incomplete.
-            log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
 
 
 def event_stream(

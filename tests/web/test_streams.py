@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+from contextlib import aclosing
 
 import httpx
 import pytest
@@ -175,8 +176,9 @@ async def _open_and_leave(service: Served, sessions: FakeSessions, path: str) ->
     async with (
         httpx.AsyncClient(base_url=service.http.base_url, trust_env=False) as reader,
         reader.stream("GET", path) as response,
+        aclosing(frames_of(response)) as frames,
     ):
-        await anext(frames_of(response))
+        await anext(frames)
         await within_bound(follower.entered)
     await within_bound(follower.left)
     await _all_done(service)

@@ -18,9 +18,9 @@ from service.web.deps import (
     accepts_events,
     only_query,
 )
+from service.web.event_stream import EventStream
 from service.web.negotiation import EVENT_STREAM
 from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of
-from service.web.sse import EventStream
 from service.web.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["events"], route_class=StrictJsonRoute)

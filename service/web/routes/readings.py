@@ -34,6 +34,7 @@ from service.web.deps import (
     key_of,
     only_query,
 )
+from service.web.event_stream import EventStream
 from service.web.guard import media_type_of
 from service.web.negotiation import EVENT_STREAM, JSON, MULTIPART, AnswerForm
 from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of_reading
@@ -44,7 +45,6 @@ from service.web.schemas.readings import (
     ReadingPage,
     ReadingRequest,
 )
-from service.web.sse import EventStream
 from service.web.strict_json import StrictJsonRoute
 from service.web.uploads import Upload, upload
 from service.web.validation import refused_body, refused_field

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.core.errors import ProblemCode
 from service.core.ids import SessionId
+from service.web import deps
 from service.web.contract import refusals
 from service.web.deps import (
     PAGE_DEFAULT,
@@ -18,6 +19,8 @@ from service.web.deps import (
     SessionPath,
     only_query,
 )
+from service.web.negotiation import JSON
+from service.web.plain_requests import plain_body, with_short_way
 from service.web.schemas.answers import SessionAnswer, SessionPage
 from service.web.schemas.listings import PromptAnswer
 from service.web.schemas.requests import SessionPatch, SessionRequest
@@ -39,12 +42,23 @@ SearchAsked = Annotated[
 ]
 
 
+async def _create_plainly(request: Request) -> Response | None:
+    asked = await plain_body(request, SessionRequest) if await request.body() else EMPTY
+    if asked is None:
+        return None
+    app, owner = await deps.application(request), await deps.owner()
+    view = await app.sessions.create(asked.to_asked(), owner)
+    text = SessionAnswer.of(view).model_dump_json()
+    return Response(text, 201, {"Location": f"/sessions/{view.id}"}, media_type=JSON)
+
+
 @router.post(
     "/sessions",
     status_code=201,
     dependencies=[only_query()],
     responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN, ProblemCode.IDEMPOTENCY_MISMATCH),
 )
+@with_short_way(_create_plainly)
 async def create_session(
     app: ApplicationDep,
     owner: OwnerDep,

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.core.errors import ProblemCode
+from service.core.ids import SessionId
+from service.web import deps
 from service.web.contract import refusals
 from service.web.deps import (
     ApplicationDep,
@@ -18,6 +20,8 @@ from service.web.deps import (
     WantedForm,
     only_query,
 )
+from service.web.negotiation import answer_form
+from service.web.plain_requests import plain_body, with_short_way
 from service.web.routes.turn_forms import GoingTurn, answer_turn, going_answers
 from service.web.schemas.answers import TurnAnswer, TurnList
 from service.web.schemas.requests import TurnRequest
@@ -39,6 +43,17 @@ _START_REFUSALS = refusals(
 )
 
 
+async def _start_plainly(request: Request) -> Response | None:
+    form = answer_form(deps.accept_of(request), ())
+    asked = await plain_body(request, TurnRequest)
+    if form is None or asked is None:
+        return None
+    app, owner, settings = await deps.application(request), await deps.owner(), await deps.settings(request)
+    session = SessionId(request.path_params["session"])
+    turn = await app.sessions.start_turn(session, owner, asked.to_asked())
+    return await answer_turn(app, GoingTurn(session=session, turn=turn, owner=owner), form, request, settings)
+
+
 @router.post(
     "/sessions/{session}/turns",
     # A cursor means nothing here, and clients that add one to every address may (H6).
@@ -46,6 +61,7 @@ _START_REFUSALS = refusals(
     response_model=TurnAnswer,
     responses={**_STARTED, **_START_REFUSALS},
 )
+@with_short_way(_start_plainly)
 async def start_turn(
     session: SessionPath,
     asked: Annotated[TurnRequest, Body()],
