@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import cast
 
+import msgspec
+
 from service.core.call_assembly import CallAssembly
 from service.core.completion_events import Begun, Completion, CompletionDelta, ContentText, ReasoningText
 from service.core.errors import ErrorKind, ModelFailure
@@ -131,8 +133,10 @@ class CompletionAssembly:
             # We never ask for a second answer; one that comes all the same is not mixed into the first.
             if not members.get("index"):
                 self._take_delta(members.get("delta"), deltas)
-                self._take_probabilities(members)
-                self._take_finish_reason(members.get("finish_reason"), deltas)
+                if self._probabilities is not None:
+                    self._take_probabilities(self._probabilities, members)
+                if reason := members.get("finish_reason"):
+                    self._take_finish_reason(reason, deltas)
             if self.finish_reason is not None:
                 # What stands behind it in the same chunk is no more of the answer than the chunks that follow.
                 return
@@ -153,13 +157,11 @@ class CompletionAssembly:
         if pieces and (added := self._calls.feed(pieces)):
             self._count(added)
 
-    def _take_probabilities(self, choice: JsonObject) -> None:
-        if self._probabilities is None:
-            return
+    def _take_probabilities(self, probabilities: TokenProbabilities, choice: JsonObject) -> None:
         delta: JsonValue = choice.get("delta")
         # What comes with a thought, or without any text, is no token of the answer.
         if isinstance(delta, dict) and (content := cast(JsonObject, delta).get("content")):
-            self._probabilities.take(content, choice.get("logprobs"))
+            probabilities.take(content, choice.get("logprobs"))
 
     def _take_reasoning(self, text: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(text, str):
@@ -191,8 +193,6 @@ class CompletionAssembly:
             deltas.append(text)
 
     def _take_finish_reason(self, reason: JsonValue, deltas: list[CompletionDelta]) -> None:
-        if not reason:
-            return
         if not isinstance(reason, str):
             raise _malformed("the finish reason is no text")
         self.finish_reason = reason[:_MAX_FINISH_REASON]
@@ -226,16 +226,23 @@ def _budget_mark(thinking_budget_tokens: int | None) -> int | None:
 
 
 def _parsed(data: str) -> JsonObject:
+    # At each token, and msgspec takes 0.6 µs where Python's own reader takes 2.6.
     try:
-        chunk: JsonValue = json.loads(data)
-        if "\\ud" in data or "\\uD" in data:
-            # Half a surrogate pair can come as an escape only; read again what can be written.
-            chunk = json.loads(encodable(json.dumps(chunk, ensure_ascii=False)))
-    except (ValueError, RecursionError) as error:
-        raise _malformed("it is no JSON") from error
+        chunk: JsonValue = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        chunk = _parsed_anyway(data)
     if not isinstance(chunk, dict):
         raise _malformed("it is no object")
     return cast(JsonObject, chunk)
+
+
+def _parsed_anyway(data: str) -> JsonValue:
+    """Read what is JSON for Python only: odd numbers, and halves of surrogate pairs, made what can be kept."""
+    try:
+        chunk: JsonValue = json.loads(data)
+        return json.loads(encodable(json.dumps(chunk, ensure_ascii=False)))
+    except (ValueError, RecursionError) as error:
+        raise _malformed("it is no JSON") from error
 
 
 def _malformed(what: str) -> ModelFailure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from service.core.baseline import Limits
 from service.core.errors import TurnkeeperError
@@ -29,11 +29,13 @@ def lowered(allowed: Limits, asked: JsonObject | None) -> Limits:
     Raises:
         LimitTooHigh: one of them would rise.
     """
-    bounds = asdict(allowed)
-    for name, value in (asked or {}).items():
-        if _is_higher(name, value, bounds[name]):
-            raise LimitTooHigh(name, value, bounds[name])
-    return replace(allowed, **(asked or {}))
+    if not asked:
+        return allowed
+    for name, value in asked.items():
+        bound = getattr(allowed, name)
+        if _is_higher(name, value, bound):
+            raise LimitTooHigh(name, value, bound)
+    return replace(allowed, **asked)
 
 
 def _is_higher(name: str, asked: int, allowed: int) -> bool:

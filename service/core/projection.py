@@ -141,7 +141,8 @@ class Projection:
 
     def with_question(self, content: str) -> tuple[JsonObject, ...]:
         """Give the messages as they would be with this user's message behind them (C0)."""
-        return (*self._head, *_messages_of(self._asked(content, None)))
+        shown = self._head if self._opens() else self._messages
+        return (*shown, *self._asked(content, None).messages)
 
     def with_summary(self, summary: Summary) -> tuple[JsonObject, ...]:
         """Give the messages as they would be behind this summary."""
@@ -179,15 +180,22 @@ class Projection:
         self._turn, self._in_turn = turn, True
         if self._first_question is None:
             self._first_question = content
-        self._show(self._asked(content, turn))
+        asked = self._asked(content, turn)
+        if self._opens():
+            self._show([asked])
+        else:
+            self._add(asked)
 
-    def _asked(self, content: str, turn: TurnId | None) -> list[Block]:
-        """Give the blocks with a user's message behind them; one that follows a summary stands in its message."""
-        blocks = self._blocks
-        if not blocks or _awaits_question(blocks):
-            return [self._opening(self._summary, content, turn, self._seq)]
+    def _opens(self) -> bool:
+        """Say whether the next user's message stands first; one that follows a summary stands in its message."""
+        return not self._blocks or _awaits_question(self._blocks)
+
+    def _asked(self, content: str, turn: TurnId | None) -> Block:
+        """Give the block of a user's message."""
+        if self._opens():
+            return self._opening(self._summary, content, turn, self._seq)
         message: JsonObject = {"role": "user", "content": content}
-        return [*blocks, self._block(message, turn=turn, question=content)]
+        return self._block(message, turn=turn, question=content)
 
     def _opening(self, summary: Summary | None, question: str | None, turn: TurnId | None, seq: int) -> Block:
         """Give the first block; it holds the system prompt where that has no message of its own (P8)."""

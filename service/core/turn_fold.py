@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace as with_changes
+
 from service.core.errors import IllegalTransition
 from service.core.ids import TurnId
 from service.core.labels import higher_class
@@ -61,7 +63,7 @@ def apply(state: TurnState, entry: Entry) -> TurnState:
         raise IllegalTransition(f"a record of {entry.turn} at seq {entry.seq} while {state.turn} is open")
     after = advance(state, entry.record, entry.turn)
     if given is Input.USER:
-        return replace(after, turn=entry.turn, started_at=entry.time)
+        return with_changes(after, turn=entry.turn, started_at=entry.time)
     return _timed(state, after, entry)
 
 
@@ -78,8 +80,8 @@ def advance(state: TurnState, record: Record, turn: TurnId | None = None) -> Tur
         raise IllegalTransition(f"{given} while {state.phase}") from None
     if given in OF_THE_QUEUE:
         return _queue_changed(state, record, turn)
-    after = replace(_taken(state, record), phase=phase)
-    return replace(after, queued=_without(after, turn)) if given is Input.USER else after
+    after = with_changes(_taken(state, record), phase=phase)
+    return with_changes(after, queued=_without(after, turn)) if given is Input.USER else after
 
 
 def _taken(state: TurnState, record: Record) -> TurnState:
@@ -89,10 +91,10 @@ def _taken(state: TurnState, record: Record) -> TurnState:
 
 def _queue_changed(state: TurnState, record: Record, turn: TurnId | None) -> TurnState:
     if not isinstance(record, TurnQueued):
-        return replace(state, queued=_without(state, turn))
+        return with_changes(state, queued=_without(state, turn))
     assert turn is not None  # a message makes a turn, also while it waits
     waiting = QueuedTurn(turn=turn, content=record.content, options=record.options)
-    return replace(state, queued=(*state.queued, waiting))
+    return with_changes(state, queued=(*state.queued, waiting))
 
 
 def _without(state: TurnState, turn: TurnId | None) -> tuple[QueuedTurn, ...]:
@@ -113,7 +115,7 @@ def _between_turns(state: TurnState) -> TurnState:
 def _spoken(state: TurnState, record: Assistant) -> TurnState:
     calls = tuple(CallState(call=call) for call in record.tool_calls)
     totals = replace(state.totals, next_call=state.totals.next_call + len(calls))
-    return replace(
+    return with_changes(
         state,
         step=record.step,
         failures=(),
@@ -137,8 +139,8 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
         completions=1,
     )
     if record.summary:
-        return replace(_spent(state, usage), fruitless_summaries=state.fruitless_summaries + 1)
-    counted = replace(
+        return with_changes(_spent(state, usage), fruitless_summaries=state.fruitless_summaries + 1)
+    counted = with_changes(
         _spent(state, usage),
         failed_while_thinking=record.discarded and record.reasoning_tokens > 0,
         resumed=0,
@@ -147,7 +149,7 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
     if record.discarded or said is None or not (said.tool_calls or said.content.strip()):
         # What isn't in the prompt fills no context.
         return counted
-    return replace(
+    return with_changes(
         counted,
         used_tokens=record.prompt_tokens + record.completion_tokens,
         first_prompt_tokens=record.prompt_tokens if record.step == 1 else state.first_prompt_tokens,
@@ -156,11 +158,11 @@ def _counted(state: TurnState, record: StepUsage) -> TurnState:
 
 
 def _spent(state: TurnState, usage: UsageTotals) -> TurnState:
-    return replace(state, usage=state.usage + usage, totals=_add(state.totals, usage), resumed=0)
+    return with_changes(state, usage=state.usage + usage, totals=_add(state.totals, usage), resumed=0)
 
 
 def _compacted(state: TurnState, record: Summary) -> TurnState:
-    return replace(
+    return with_changes(
         _spent(state, record.usage),
         used_tokens=record.tokens_after,
         # What the cache holds is the prompt of the last completion, however often it was compacted since (P5).
@@ -175,14 +177,14 @@ def _settled(state: TurnState, record: ToolResult) -> TurnState:
         data_class=higher_class(state.totals.data_class, record.data_class),
         untrusted_seen=state.totals.untrusted_seen or record.untrusted,
     )
-    settled = replace(
+    settled = with_changes(
         _changed(state, record.call, result=record), totals=totals, stopped_by=record.limit or state.stopped_by
     )
     batch = settled.batch
     results = [(call.call, call.result) for call in batch if call.result is not None]
     if len(results) < len(batch):
         return settled
-    return replace(
+    return with_changes(
         settled,
         past_calls=with_batch(state.past_calls, results),
         denied_steps=state.denied_steps + (1 if denied_again(state.past_calls, results) else 0),
@@ -191,7 +193,7 @@ def _settled(state: TurnState, record: ToolResult) -> TurnState:
 
 def _begun(state: TurnState, record: SessionCreated) -> TurnState:
     totals = replace(state.totals, data_class=record.data_class, untrusted_seen=record.untrusted)
-    return replace(state, totals=totals, depth=record.depth)
+    return with_changes(state, totals=totals, depth=record.depth)
 
 
 def _asked(state: TurnState, asked: PendingCall) -> TurnState:
@@ -202,7 +204,7 @@ def _asked(state: TurnState, asked: PendingCall) -> TurnState:
 
 def _changed(state: TurnState, number: int, **changes: Any) -> TurnState:
     batch = tuple(replace(call, **changes) if call.call.call == number else call for call in state.batch)
-    return replace(state, batch=batch, resumed=0)
+    return with_changes(state, batch=batch, resumed=0)
 
 
 def _timed(before: TurnState, after: TurnState, entry: Entry) -> TurnState:
@@ -211,10 +213,10 @@ def _timed(before: TurnState, after: TurnState, entry: Entry) -> TurnState:
         after = _changed(after, entry.record.call, decided_at=entry.time)
     waited, waits = before.phase is Phase.AWAITING_APPROVAL, after.phase is Phase.AWAITING_APPROVAL
     if waits and not waited:
-        return replace(after, paused_at=entry.time)
+        return with_changes(after, paused_at=entry.time)
     if waited and not waits and before.paused_at is not None:
         paused_s = after.paused_s + (entry.time - before.paused_at).total_seconds()
-        return replace(after, paused_at=None, paused_s=paused_s)
+        return with_changes(after, paused_at=None, paused_s=paused_s)
     return after
 
 
@@ -223,7 +225,7 @@ def _add(totals: SessionTotals, usage: UsageTotals) -> SessionTotals:
 
 
 def _failed(state: TurnState, record: Attempt) -> TurnState:
-    return replace(state, failures=(*state.failures, record.kind), resumed=0)
+    return with_changes(state, failures=(*state.failures, record.kind), resumed=0)
 
 
 def _requested(state: TurnState, record: ApprovalRequested) -> TurnState:
@@ -233,11 +235,11 @@ def _requested(state: TurnState, record: ApprovalRequested) -> TurnState:
 
 
 def _taken_up(state: TurnState, record: User) -> TurnState:
-    return replace(_between_turns(state), options=record.options)
+    return with_changes(_between_turns(state), options=record.options)
 
 
 def _ended(state: TurnState, record: TurnFinished) -> TurnState:
-    return replace(_between_turns(state), totals=record.totals)
+    return with_changes(_between_turns(state), totals=record.totals)
 
 
 # Any record of the turn but `resumed` is progress: the count of restarts in vain begins anew (S4).
@@ -251,10 +253,10 @@ _CHANGES: dict[type[Record], Callable[[TurnState, Any], TurnState]] = {
     ApprovalRequested: _requested,
     ApprovalDecided: lambda state, record: _changed(state, record.call, decision=record),
     HandoffStarted: lambda state, record: _changed(state, record.call, started=True, child=record.child),
-    HandoffReturned: lambda state, record: replace(state, paused_s=state.paused_s + record.waited_s, resumed=0),
+    HandoffReturned: lambda state, record: with_changes(state, paused_s=state.paused_s + record.waited_s, resumed=0),
     Summary: _compacted,
     ToolResult: _settled,
-    Resumed: lambda state, record: replace(state, resumed=record.attempt),
+    Resumed: lambda state, record: with_changes(state, resumed=record.attempt),
     TurnFinished: _ended,
 }
 """What each kind of record changes; the others change nothing."""

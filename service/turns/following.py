@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.core.ids import OwnerId
+from service.core.ids import OwnerId, TurnId
 from service.core.signals import Resync
 from service.core.views import TurnState, TurnView
 from service.ports import SessionLog, SessionRow
@@ -48,6 +48,10 @@ class Following:
             until_pause=until_pause,
             resync=resync,
         )
+
+    def begun(self, feed: Feed, turn: TurnId, first_seq: int) -> Follower:
+        """Follow a turn that runs from its first record on, until it waits for a person or ends."""
+        return Follower(feed, self._log, after_pos=None, turn=turn, first_seq=first_seq, until_pause=True)
 
     async def _is_over(self, view: TurnView, after_pos: int) -> bool:
         if view.state is not TurnState.FINISHED:

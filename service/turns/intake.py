@@ -193,8 +193,8 @@ class TurnIntake:
         return live
 
     def _busy(self, row: SessionRow) -> RequestRefused:
-        run = self._live.run_of(row.id)
-        waiting = row.status.queued
+        run, live = self._live.run_of(row.id), self._live.loaded(row.id)
+        waiting = live.state.waiting_turns if live is not None else row.status.queued
         turn = run.turn if run is not None else row.status.running or (waiting[0] if waiting else None)
         return RequestRefused(
             ProblemCode.TURN_IN_PROGRESS,

@@ -11,17 +11,17 @@ from service.access.written import written
 from service.codec import decode_record, encode_record
 from service.core.baseline import Baseline
 from service.core.cache import PromptSizes
-from service.core.ids import SessionId, TurnId
+from service.core.ids import TurnId
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.projection import Projection
-from service.core.records import Assistant, Entry, Record, SessionCreated, Summary, ToolResult
+from service.core.records import Assistant, Entry, Record, SessionCreated, Summary, ToolResult, User
 from service.core.request_key import RequestKey
 from service.core.toolset import Toolset
 from service.core.turn_fold import apply
 from service.core.turn_state import TurnState
 from service.core.turn_view import session_status
-from service.ports import Clock, Meter, RecordDraft, SessionLog, StoredRecord
+from service.ports import Clock, Meter, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feed
 
 
@@ -41,14 +41,14 @@ class CutResult:
 class LiveSession:
     """One session's fold and projection, kept in step with its log by `append`.
 
+    `row` is the session's row as it was at some time: what never changes of it is right, its owner and its parent.
     After a `StoreFailure` the memory may lag behind the log: the owner drops it and loads it anew.
     """
 
     def __init__(
         self,
-        session: SessionId,
+        row: SessionRow,
         *,
-        baseline: Baseline,
         entries: Iterable[Entry],
         toolset: Toolset,
         feed: Feed,
@@ -56,12 +56,14 @@ class LiveSession:
         clock: Clock,
         meter: Meter,
     ) -> None:
-        self.id = session
-        self.baseline = baseline
+        self.row = row
+        self.id = row.id
         self.toolset = toolset
         self.feed = feed
         self.state = TurnState()
         self.last_seq = 0
+        # The seq of the open turn's first record; None where that is none of its running, but of its waiting.
+        self.begun_at: int | None = None
         self.prompt_sizes = PromptSizes()
         # The turn of the queue whose message is just being put into the prompt; nothing runs it yet.
         self.taking_up: TurnId | None = None
@@ -75,7 +77,9 @@ class LiveSession:
         self.deciding = asyncio.Lock()
         self._watchers: set[asyncio.Event] = set()
         for entry in entries:
-            self._take(entry)
+            self._take(entry, apply(self.state, entry))
+        begun_with = self._projection.begun_with
+        self.baseline = begun_with.baseline if begun_with is not None else baseline_of(row.created)
 
     @property
     def messages(self) -> tuple[JsonObject, ...]:
@@ -115,14 +119,16 @@ class LiveSession:
     ) -> Sequence[StoredRecord]:
         async with self._appending:
             entries = self._entries(records, turn)
+            states: list[TurnState] = []
             state = self.state
             for entry in entries:
                 state = apply(state, entry)
+                states.append(state)
             drafts = [_draft(entry, wholes) for entry in entries]
             now = entries[-1].time
             stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now, key=key)
-            for entry in entries:
-                self._take(entry)
+            for entry, after in zip(entries, states, strict=True):
+                self._take(entry, after)
             self._meter.appended(records)
             self._publish(stored)
             self.tell_watchers()
@@ -150,9 +156,11 @@ class LiveSession:
             for place, record in enumerate(records, start=1)
         ]
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: Entry, after: TurnState) -> None:
         record = entry.record
-        self.state = apply(self.state, entry)
+        if isinstance(record, User):
+            self.begun_at = None if entry.turn in self.state.waiting_turns else entry.seq
+        self.state = after
         if isinstance(record, Assistant):
             self.prompt_sizes = self.prompt_sizes.after(record, len(self._projection))
         elif isinstance(record, ToolResult) and record.truncated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
@@ -12,14 +12,14 @@ from service.codec import decode_record
 from service.core.baseline import ToolMode, ToolSelection
 from service.core.errors import ErrorKind, ProblemCode, RequestRefused
 from service.core.ids import SessionId, TurnId
-from service.core.records import Resumed
+from service.core.records import Entry, Resumed, SessionCreated
 from service.core.signals import Signal
 from service.core.tool_specs import decode_specs
 from service.core.toolset import Toolset
 from service.core.turn_records import PartialAnswer, of_cancel, of_error
 from service.core.turn_state import Phase
 from service.ports import Clock, Meter, SessionLog, SessionRow
-from service.turns.feed import Feeds
+from service.turns.feed import Feed, Feeds
 from service.turns.following import feed_of
 from service.turns.live_session import LiveSession, baseline_of
 from service.turns.runner import TurnRun, TurnRunner
@@ -97,6 +97,8 @@ class LiveSessions:
             RequestRefused: a turn is open because the service stops; it belongs to the next start (H8).
         """
         live = self._idle.pop(row.id, None) or await self._read(row)
+        # It may have been kept by its making meanwhile, which is the same.
+        self._idle.pop(row.id, None)
         if live.state.phase is not Phase.IDLE:
             self.refuse_at_shutdown()
             await self._cancel_child(live)
@@ -151,18 +153,20 @@ class LiveSessions:
     async def _read(self, row: SessionRow) -> LiveSession:
         feed = await feed_of(row, self._feeds, self._log)
         stored = await self._log.read(row.id)
-        baseline = baseline_of(row.created)
         entries = [decode_record(record.body) for record in stored]
-        toolset = await self._toolset(baseline.tools)
+        return self._load(row, entries, await self._toolset(baseline_of(row.created).tools), feed)
+
+    async def made(self, row: SessionRow, entries: Sequence[Entry]) -> None:
+        """Keep a session that was just made with these records, so that its first turn need not read it."""
+        created = entries[0].record
+        assert isinstance(created, SessionCreated)  # a session begins with nothing else
+        toolset = await self._toolset(created.baseline.tools)
+        if row.id not in self._loaded:
+            self.keep(self._load(row, entries, toolset, self._feeds.of(row.id)))
+
+    def _load(self, row: SessionRow, entries: Sequence[Entry], toolset: Toolset, feed: Feed) -> LiveSession:
         live = self._loaded[row.id] = LiveSession(
-            row.id,
-            baseline=baseline,
-            entries=entries,
-            toolset=toolset,
-            feed=feed,
-            log=self._log,
-            clock=self._clock,
-            meter=self._meter,
+            row, entries=entries, toolset=toolset, feed=feed, log=self._log, clock=self._clock, meter=self._meter
         )
         return live
 
@@ -186,6 +190,7 @@ class LiveSessions:
     def forget(self, session: SessionId) -> None:
         """Drop a session from memory."""
         self._idle.pop(session, None)
+        self._loaded.pop(session, None)
 
     def start(self, live: LiveSession) -> None:
         """Run the open turn of this session in a task of its own.

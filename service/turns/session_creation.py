@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.codec import encode_record
+from service.core.chain import Head
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.labels import DataClass
 from service.core.records import Entry, ParentLink, SessionCreated, TurnOptions, User
@@ -38,6 +39,14 @@ class ChildAsked:
     options: TurnOptions
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """A new session; `entry` is its one record, and None for a fork, which has more."""
+
+    row: SessionRow
+    entry: Entry | None = None
+
+
 class SessionCreation:
     """Puts new sessions into the store."""
 
@@ -50,7 +59,7 @@ class SessionCreation:
 
     async def create(
         self, asked: SessionAsked, owner: OwnerId, *, source: SessionRow | None, key: RequestKey | None
-    ) -> SessionId:
+    ) -> Created:
         """Make a session; a fork is made of `source`, the session that it names. `key` is kept with it (H3).
 
         Raises:
@@ -64,16 +73,17 @@ class SessionCreation:
         record = SessionCreated(agent=made.agent, baseline=made.baseline)
         entry = Entry(session=session.id, turn=None, seq=1, time=session.created_at, record=record)
         draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
-        await self._log.create_session(session, [draft], SessionStatus(), key=key)
-        return session.id
+        status = SessionStatus()
+        stored = await self._log.create_session(session, [draft], status, key=key)
+        return Created(row=_row_of(session, status, stored), entry=entry)
 
     async def _fork(
         self, asked: SessionAsked, fork: ForkAsked, source: SessionRow, owner: OwnerId, key: RequestKey | None
-    ) -> SessionId:
+    ) -> Created:
         session = self._new(asked, owner, source.agent)
         forked = await self._forking.fork(source, fork, session.id, session.created_at)
-        await self._log.create_session(session, forked.drafts, forked.status, key=key)
-        return session.id
+        stored = await self._log.create_session(session, forked.drafts, forked.status, key=key)
+        return Created(row=_row_of(session, forked.status, stored))
 
     async def create_child(self, asked: ChildAsked) -> Sequence[StoredRecord]:
         """Make a session whose first turn is open, in one write: whoever finds it finds its message, too.
@@ -125,3 +135,20 @@ class SessionCreation:
             parent=None,
             created_at=self._clock.now(),
         )
+
+
+def _row_of(session: NewSession, status: SessionStatus, stored: Sequence[StoredRecord]) -> SessionRow:
+    """Give the row of a session that was just made with these records."""
+    return SessionRow(
+        id=session.id,
+        owner=session.owner,
+        title=session.title,
+        metadata=session.metadata,
+        agent=session.agent,
+        parent=session.parent,
+        created_at=session.created_at,
+        updated_at=session.created_at,
+        status=status,
+        head=Head(seq=stored[-1].seq, hash=stored[-1].hash),
+        created=stored[0].body,
+    )

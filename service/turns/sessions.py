@@ -77,13 +77,16 @@ class Sessions:
         """
         self._live.refuse_at_shutdown()
         async with self._keyed.first(key) as known:
-            session = await self._make(asked, owner, key) if known is None else known.session
+            row = await (self._make(asked, owner, key) if known is None else self._row(known.session, owner))
         self._feeds.hub.wake()
-        return await self.view(session, owner)
+        return await self._view(row)
 
-    async def _make(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionId:
+    async def _make(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionRow:
         source = None if asked.fork is None else await self._row(asked.fork.session, owner)
-        return await self._creation.create(asked, owner, source=source, key=key)
+        created = await self._creation.create(asked, owner, source=source, key=key)
+        if created.entry is not None:
+            await self._live.made(created.row, [created.entry])
+        return created.row
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""
@@ -131,7 +134,7 @@ class Sessions:
                 down.
         """
         self._live.refuse_at_shutdown()
-        await self._row(session, owner)
+        await self._known(session, owner)
         async with self._keyed.first(key) as known:
             if known is not None and known.turn is not None:
                 return known.turn
@@ -139,7 +142,7 @@ class Sessions:
 
     async def _start_turn(self, session: SessionId, owner: OwnerId, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         await self._waiting.settled(session)
-        row = await self._row(session, owner)
+        row = await self._known(session, owner)
         try:
             return await self._intake.take(row, asked, key)
         except SequenceConflict:
@@ -264,9 +267,13 @@ class Sessions:
         `until_pause` is the stream of a POST: from the turn's first record, or from behind the cursor on, every delta,
         until it ends or waits for a person. None says that the turn's end was seen already.
         """
-        row = await self._row(session, owner)
+        row = await self._known(session, owner)
         if turn is None:
             return await self._following.session(row, after_pos)
+        run = self._live.run_of(session)
+        if run is not None and run.turn == turn and run.live.begun_at is not None and until_pause and after_pos is None:
+            # It was begun just now, by the request that follows it: nothing need be read to find its first record.
+            return self._following.begun(run.live.feed, turn, run.live.begun_at)
         view = await self._turn(session, turn)
         return await self._following.turn(view, after_pos, until_pause=until_pause)
 
@@ -293,6 +300,13 @@ class Sessions:
         if row is None or row.owner != owner or self._deletion.is_going(session):
             raise _no_such("session", session)
         return row
+
+    async def _known(self, session: SessionId, owner: OwnerId) -> SessionRow:
+        """Give the row for what never changes of it: from memory, where the session is there."""
+        live = self._live.loaded(session)
+        if live is None or live.row.owner != owner or self._deletion.is_going(session):
+            return await self._row(session, owner)
+        return live.row
 
     async def _turn(self, session: SessionId, turn: TurnId) -> TurnView:
         stored = await self._log.read(session, turn=turn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
+from msgspec import structs
 
 from service.core.baseline import TemplateProfile
 from service.core.cache import (
@@ -48,7 +49,7 @@ def test_what_is_expected_is_what_the_template_keeps(
     keeps_turns: bool, keeps_steps: bool, step: int, expected: Expectation | None
 ) -> None:
     profile = replace(KEEPS, keeps_turns=keeps_turns, keeps_steps=keeps_steps)
-    assert expected_cache(replace(STATE, step=step), SIZES, profile) == expected
+    assert expected_cache(structs.replace(STATE, step=step), SIZES, profile) == expected
 
 
 def test_of_a_template_that_is_not_known_all_is_expected() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from service.core.agents import AgentProfile, AgentProfiles
 from service.core.baseline import Baseline, Limits, TemplateProfile, Thinking
@@ -140,7 +140,7 @@ def test_a_thought_gets_at_most_half_of_the_room_that_is_left(
     used: int, counted: int, content: str, budget: int
 ) -> None:
     messages = ({"role": "user", "content": "counted"}, {"role": "user", "content": content})[1 - counted :]
-    state = replace(STATE, used_tokens=used)
+    state = structs.replace(STATE, used_tokens=used)
     ask = AskModel(step=1, tool_choice=ToolChoice.AUTO)
     request = build_request(Baseline(), messages, Toolset(), state, ask, 120, counted=counted)
     assert request.thinking_budget_tokens == budget
