@@ -87,7 +87,7 @@ def decode_record(body: bytes) -> Entry:
         UnreadableRecord: it is no JSON, of an unknown type, or lacks what its type needs.
     """
     try:
-        members = cast(JsonObject, json.loads(body))
+        members = cast(JsonObject, msgspec.json.decode(body))
         record_type = RECORD_TYPES[members["type"]]
         return Entry(
             session=SessionId(members["session"]),

@@ -27,6 +27,7 @@ from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
 from service.turns.server_view import ServerView
 from service.turns.session_creation import SessionCreation
+from service.turns.session_loading import SessionLoading
 from service.turns.session_making import BaselineMaker
 from service.turns.sessions import Sessions
 from service.turns.spec_probe import SpecProbe
@@ -110,9 +111,8 @@ def assemble(
         handoffs,
         clock,
     )
-    live = LiveSessions(
-        log, clock, meter, feeds, runner, resume_attempts=resume_attempts, guarded=approve_after_untrusted
-    )
+    loading = SessionLoading(log, clock, meter, feeds, guarded=approve_after_untrusted)
+    live = LiveSessions(log, loading, feeds, runner, resume_attempts=resume_attempts)
     handoffs.connect(live)
     preflight = Preflight(server, compactor)
     sessions = Sessions(

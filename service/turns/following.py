@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from service.core.ids import OwnerId, TurnId
+from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.signals import Resync
 from service.core.views import TurnState, TurnView
 from service.ports import SessionLog, SessionRow
-from service.turns.feed import Feed, Feeds
+from service.turns.feed import Feeds
 from service.turns.follower import Follower
+from service.turns.live_sessions import LiveSessions
 from service.turns.store_follower import StoreFollower
 
 
 class Following:
     """Makes followers."""
 
-    def __init__(self, log: SessionLog, feeds: Feeds) -> None:
+    def __init__(self, log: SessionLog, feeds: Feeds, live: LiveSessions) -> None:
         self._log = log
         self._feeds = feeds
+        self._live = live
 
     async def store(self, owner: OwnerId, after_pos: int | None) -> StoreFollower:
         """Follow all sessions of an owner: from now on, or from behind the cursor."""
@@ -49,8 +51,15 @@ class Following:
             resync=resync,
         )
 
-    def begun(self, feed: Feed, turn: TurnId, first_seq: int) -> Follower:
-        """Follow a turn that runs from its first record on, until it waits for a person or ends."""
+    def begun(self, session: SessionId, turn: TurnId) -> Follower | None:
+        """Follow a turn that runs from its first record on, until it waits for a person or ends.
+
+        For the request that has begun it: nothing need be read to find that record. None where it must be.
+        """
+        run = self._live.run_of(session)
+        if run is None or run.turn != turn or run.live.begun_at is None:
+            return None
+        feed, first_seq = run.live.feed, run.live.begun_at
         return Follower(feed, self._log, after_pos=None, turn=turn, first_seq=first_seq, until_pause=True)
 
     async def _is_over(self, view: TurnView, after_pos: int) -> bool:
@@ -63,15 +72,3 @@ class Following:
             return None, None
         last_pos = await self._log.last_pos()
         return min(after_pos, last_pos), Resync(last_pos=last_pos) if after_pos > last_pos else None
-
-
-async def feed_of(row: SessionRow, feeds: Feeds, log: SessionLog) -> Feed:
-    """Give the feed of a session that is about to run, joined to those of its parents at every depth (G2)."""
-    feed = below = feeds.of(row.id)
-    parent = row.parent
-    while parent is not None:
-        above = feeds.of(parent.session)
-        below.join(above)
-        found = await log.session(parent.session)
-        below, parent = above, None if found is None else found.parent
-    return feed

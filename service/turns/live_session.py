@@ -49,7 +49,7 @@ class LiveSession:
         self,
         row: SessionRow,
         *,
-        entries: Iterable[Entry],
+        baseline: Baseline,
         toolset: Toolset,
         feed: Feed,
         log: SessionLog,
@@ -58,6 +58,7 @@ class LiveSession:
     ) -> None:
         self.row = row
         self.id = row.id
+        self.baseline = baseline
         self.toolset = toolset
         self.feed = feed
         self.state = TurnState()
@@ -76,10 +77,11 @@ class LiveSession:
         # Held from the look at what waits for a decision to the record of it: of two deciders one wins (A2).
         self.deciding = asyncio.Lock()
         self._watchers: set[asyncio.Event] = set()
+
+    def load(self, entries: Iterable[Entry]) -> None:
+        """Take the log, or the next part of it; before anything else is done with the session."""
         for entry in entries:
             self._take(entry, apply(self.state, entry))
-        begun_with = self._projection.begun_with
-        self.baseline = begun_with.baseline if begun_with is not None else baseline_of(row.created)
 
     @property
     def messages(self) -> tuple[JsonObject, ...]:

@@ -8,21 +8,17 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
-from service.codec import decode_record
-from service.core.baseline import ToolMode, ToolSelection
 from service.core.errors import ErrorKind, ProblemCode, RequestRefused
 from service.core.ids import SessionId, TurnId
-from service.core.records import Entry, Resumed, SessionCreated
+from service.core.records import Entry, Resumed
 from service.core.signals import Signal
-from service.core.tool_specs import decode_specs
-from service.core.toolset import Toolset
 from service.core.turn_records import PartialAnswer, of_cancel, of_error
 from service.core.turn_state import Phase
-from service.ports import Clock, Meter, SessionLog, SessionRow
-from service.turns.feed import Feed, Feeds
-from service.turns.following import feed_of
-from service.turns.live_session import LiveSession, baseline_of
+from service.ports import SessionLog, SessionRow
+from service.turns.feed import Feeds
+from service.turns.live_session import LiveSession
 from service.turns.runner import TurnRun, TurnRunner
+from service.turns.session_loading import SessionLoading
 
 # Idle sessions kept in memory, so that their next turn need not read the log again.
 IDLE_KEPT = 256
@@ -34,21 +30,17 @@ class LiveSessions:
     def __init__(
         self,
         log: SessionLog,
-        clock: Clock,
-        meter: Meter,
+        loading: SessionLoading,
         feeds: Feeds,
         runner: TurnRunner,
         *,
         resume_attempts: int,
-        guarded: bool,
     ) -> None:
         self._log = log
-        self._clock = clock
-        self._meter = meter
+        self._loading = loading
         self._feeds = feeds
         self._runner = runner
         self._resume_attempts = resume_attempts
-        self._guarded = guarded
         self._idle: OrderedDict[SessionId, LiveSession] = OrderedDict()
         self._loaded: WeakValueDictionary[SessionId, LiveSession] = WeakValueDictionary()
         self._runs: dict[SessionId, TurnRun] = {}
@@ -56,7 +48,6 @@ class LiveSessions:
         self._shutting_down = False
         self._barred: set[SessionId] = set()
         self._taking_up: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
-        self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
 
     @property
     def is_shutting_down(self) -> bool:
@@ -151,34 +142,15 @@ class LiveSessions:
         self.start(live)
 
     async def _read(self, row: SessionRow) -> LiveSession:
-        feed = await feed_of(row, self._feeds, self._log)
-        stored = await self._log.read(row.id)
-        entries = [decode_record(record.body) for record in stored]
-        return self._load(row, entries, await self._toolset(baseline_of(row.created).tools), feed)
+        live = self._loaded[row.id] = await self._loading.read(row)
+        return live
 
     async def made(self, row: SessionRow, entries: Sequence[Entry]) -> None:
         """Keep a session that was just made with these records, so that its first turn need not read it."""
-        created = entries[0].record
-        assert isinstance(created, SessionCreated)  # a session begins with nothing else
-        toolset = await self._toolset(created.baseline.tools)
+        live = await self._loading.made(row, entries)
         if row.id not in self._loaded:
-            self.keep(self._load(row, entries, toolset, self._feeds.of(row.id)))
-
-    def _load(self, row: SessionRow, entries: Sequence[Entry], toolset: Toolset, feed: Feed) -> LiveSession:
-        live = self._loaded[row.id] = LiveSession(
-            row, entries=entries, toolset=toolset, feed=feed, log=self._log, clock=self._clock, meter=self._meter
-        )
-        return live
-
-    async def _toolset(self, tools: ToolSelection) -> Toolset:
-        if tools.hash is None:
-            return Toolset()
-        kept = tools.hash, tools.mode
-        if kept not in self._toolsets:
-            encoded = await self._log.specs(tools.hash)
-            assert encoded is not None  # kept before the session that names it, and never removed
-            self._toolsets[kept] = Toolset(decode_specs(encoded), mode=tools.mode, guarded=self._guarded)
-        return self._toolsets[kept]
+            self._loaded[row.id] = live
+            self.keep(live)
 
     def keep(self, live: LiveSession) -> None:
         """Keep an idle session in memory."""

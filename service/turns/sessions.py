@@ -63,7 +63,7 @@ class Sessions:
         self._intake = intake
         self._compactor = compactor
         self._pauses = Pauses(log, live, approvals)
-        self._following = Following(log, feeds)
+        self._following = Following(log, feeds, live)
         self._keyed = KeyedRequests(log.keyed)
         self._deletion = SessionDeletion(log, live, feeds)
         self._leaving = LeavingClients()
@@ -270,10 +270,9 @@ class Sessions:
         row = await self._known(session, owner)
         if turn is None:
             return await self._following.session(row, after_pos)
-        run = self._live.run_of(session)
-        if run is not None and run.turn == turn and run.live.begun_at is not None and until_pause and after_pos is None:
-            # It was begun just now, by the request that follows it: nothing need be read to find its first record.
-            return self._following.begun(run.live.feed, turn, run.live.begun_at)
+        begun = self._following.begun(session, turn) if until_pause and after_pos is None else None
+        if begun is not None:
+            return begun
         view = await self._turn(session, turn)
         return await self._following.turn(view, after_pos, until_pause=until_pause)
 

@@ -11,7 +11,7 @@ from service.core.ids import TurnId
 from service.core.signals import Queued, StoreBroken
 from service.turns.feed import Feeds
 from service.turns.follower import PAGE, Follower
-from service.turns.following import feed_of
+from service.turns.session_loading import feed_of
 from tests.turns.kin import TURN, Kin, answer, told, watching
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H6", "G2")]
