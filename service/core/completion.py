@@ -15,6 +15,7 @@ from service.core.call_assembly import CallAssembly
 from service.core.completion_events import Begun, Completion, CompletionDelta, ContentText, ReasoningText
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.json_types import JsonObject, JsonValue
+from service.core.plain_chunk import PlainText, plain_text
 from service.core.server_error import failure_in_stream
 from service.core.text import encodable
 from service.core.text_pieces import TextPieces
@@ -69,8 +70,13 @@ class CompletionAssembly:
         Raises:
             ModelFailure: the server reports an error, or the payload is no chunk of a completion.
         """
-        chunk = _parsed(data)
         deltas: list[CompletionDelta] = []
+        if self._begun and self._probabilities is None and self.finish_reason is None:
+            plain = plain_text(data)
+            if plain is not None:
+                self._take_text(plain, deltas)
+                return deltas
+        chunk = _parsed(data)
         if not self._begun:
             self._begin(chunk.get("id"), deltas)
         error: JsonValue = chunk.get("error")
@@ -122,6 +128,12 @@ class CompletionAssembly:
         if isinstance(completion_id, str) and 0 < len(completion_id) <= _MAX_ID:
             self._begun = True
             deltas.append(Begun(completion_id=encodable(completion_id)))
+
+    def _take_text(self, plain: PlainText, deltas: list[CompletionDelta]) -> None:
+        if plain.reasoning_content:
+            self._take_reasoning(plain.reasoning_content, deltas)
+        if plain.content:
+            self._take_content(plain.content, deltas)
 
     def _take_choices(self, choices: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(choices, list):

@@ -81,7 +81,7 @@ class CompletionStream:
                 return True
             if item.event == "error":
                 raise failure_in_stream(_error_of(item.data))
-            if item.data.strip():
+            if item.data and not item.data.isspace():
                 deltas += self._assembly.feed(item.data)
         elif isinstance(item, SseError):
             raise failure_in_stream(_error_of(item.text))

@@ -43,11 +43,8 @@ class ThinkTags:
         self._behind_tag = False
         self._may_hold = False
         self._has_held = False
-
-    @property
-    def passes_all(self) -> bool:
-        """True from where on all content is the answer, and need not be fed any more."""
-        return self._state is _State.ANSWER
+        # From where on all content is the answer, and need not be fed any more.
+        self.passes_all = False
 
     def expect_stray_closing(self) -> None:
         """Hold the answer's beginning back, when none of it has come: the thinking budget was reached.
@@ -62,6 +59,7 @@ class ThinkTags:
         given: list[ReasoningText | ContentText] = []
         while self._advance(given):
             pass
+        self.passes_all = self._state is _State.ANSWER
         return given
 
     def release(self) -> list[ReasoningText | ContentText]:

@@ -153,7 +153,7 @@ class Asking:
                     if not isinstance(delta, ContentText):
                         _tell(live, text, delta)
                 live.feed.wake()
-                if text.reasoning_tokens != cap.seen:
+                if len(text.reasoning.pieces) != cap.seen:
                     await cap.watch(text.reasoning_tokens)
         raise AssertionError("a stream ends with a completion or a failure")
 

@@ -10,7 +10,6 @@ as long as anything may be appended to it: so a feed that no other is joined to 
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
 from weakref import WeakSet, WeakValueDictionary
@@ -20,6 +19,7 @@ from service.core.signals import Signal
 from service.ports import StoredRecord
 from service.turns.events import SignalEvent
 from service.turns.step_text import StepText
+from service.turns.waker import Wakes
 
 # Enough for the records of a few steps; a follower that is further behind reads the log.
 RECENT_RECORDS = 64
@@ -31,22 +31,22 @@ class Hub:
     """Wakes those who follow all sessions, and remembers the last words of sessions that are gone."""
 
     def __init__(self) -> None:
-        self._wakers: set[asyncio.Event] = set()
+        self.wakers: set[Wakes] = set()
         self._last_words: deque[tuple[int, SignalEvent]] = deque(maxlen=LAST_WORDS_KEPT)
         self.version = 0
         self.appends = 0
 
-    def attach(self, waker: asyncio.Event) -> None:
+    def attach(self, waker: Wakes) -> None:
         """Have `waker` set whenever something is new in any session."""
-        self._wakers.add(waker)
+        self.wakers.add(waker)
 
-    def detach(self, waker: asyncio.Event) -> None:
+    def detach(self, waker: Wakes) -> None:
         """Stop waking it."""
-        self._wakers.discard(waker)
+        self.wakers.discard(waker)
 
     def wake(self) -> None:
         """Wake them all."""
-        for waker in self._wakers:
+        for waker in self.wakers:
             waker.set()
 
     def close(self, event: SignalEvent) -> None:
@@ -70,9 +70,10 @@ class Feed:
         self.step: StepText | None = None
         self.closing: Signal | None = None
         self._newest: dict[tuple[str, TurnId | None], tuple[int, SignalEvent]] = {}
-        self._version = 0
-        self._wakers: set[asyncio.Event] = set()
-        self._family_wakers: set[asyncio.Event] = set()
+        # Grows with each signal.
+        self.version = 0
+        self._wakers: set[Wakes] = set()
+        self._family_wakers: set[Wakes] = set()
         self._parent: Feed | None = None
         self._children: WeakSet[Feed] = WeakSet()
         self.appends = 0
@@ -104,24 +105,19 @@ class Feed:
             yield from child.family()
 
     @property
-    def version(self) -> int:
-        """Grows with each signal."""
-        return self._version
-
-    @property
     def is_active(self) -> bool:
         """Whether there is something that is no record yet."""
         return self.step is not None or bool(self._newest)
 
-    def attach(self, waker: asyncio.Event) -> None:
+    def attach(self, waker: Wakes) -> None:
         """Have `waker` set whenever something is new."""
         self._wakers.add(waker)
 
-    def attach_family(self, waker: asyncio.Event) -> None:
+    def attach_family(self, waker: Wakes) -> None:
         """Have `waker` set whenever something is new in this session or in its children at every depth."""
         self._family_wakers.add(waker)
 
-    def detach(self, waker: asyncio.Event) -> None:
+    def detach(self, waker: Wakes) -> None:
         """Stop waking it."""
         self._wakers.discard(waker)
         self._family_wakers.discard(waker)
@@ -139,9 +135,9 @@ class Feed:
 
     def publish_signal(self, turn: TurnId | None, signal: Signal) -> None:
         """Tell of a signal; a newer one of its turn and kind replaces it for those who have not seen it."""
-        self._version += 1
+        self.version += 1
         event = SignalEvent(session=self.session, turn=turn, signal=signal)
-        self._newest[signal.type, turn] = (self._version, event)
+        self._newest[signal.type, turn] = (self.version, event)
         self.wake()
 
     def forget_signal(self, turn: TurnId | None, kind: type[Signal]) -> None:
@@ -160,7 +156,7 @@ class Feed:
 
     def signals_after(self, version: int) -> list[SignalEvent]:
         """Give the newest signal of each kind that came after this version, in order."""
-        if version == self._version:
+        if version == self.version:
             return []
         return [event for seen, event in sorted(self._newest.values(), key=lambda item: item[0]) if seen > version]
 
@@ -179,7 +175,8 @@ class Feed:
             for waker in feed._family_wakers:
                 waker.set()
             feed = feed._parent
-        self._hub.wake()
+        if self._hub.wakers:
+            self._hub.wake()
 
 
 class Feeds:

@@ -11,7 +11,6 @@ appended, until no child is left to which anything may be appended.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,6 +23,7 @@ from service.ports import SessionLog, StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed
 from service.turns.text_reader import TextReader
+from service.turns.waker import Waker
 
 # What is read from the log at a time: this much waits for each reader that takes nothing (H7).
 PAGE = 200
@@ -69,7 +69,7 @@ class Follower:
         self._turn = turn
         self._until_pause = until_pause
         self._resync = resync
-        self._waker = asyncio.Event()
+        self._waker = Waker()
         self._own = _Place(TextReader(feed.session, live=until_pause))
         self._below: dict[SessionId, _Place] = {}
         self._live = until_pause
@@ -95,7 +95,6 @@ class Follower:
             yield [self._event(self._turn, self._resync)]
         while not self._ended:
             await self._waker.wait()
-            self._waker.clear()
             while not self._has_all and (records := await self._next_records()):
                 if events := self._told(records):
                     yield events
@@ -193,23 +192,22 @@ class Follower:
         return self._below.setdefault(session, _Place(TextReader(session, live=self._live)))
 
     def _in_flight(self) -> list[Event]:
-        events = self._own_in_flight()
+        step = self._feed.step
+        wanted = step is not None and self._turn in (None, step.turn)
+        events = self._own.text.next_of(step if wanted else None)
+        if self._own.version != self._feed.version:
+            events = [*self._own_signals(), *events]
         if self._turn is None and not self._alone:
             events += self._in_flight_below()
         self._live = True
         return events
 
-    def _own_in_flight(self) -> list[Event]:
-        step = self._feed.step
-        wanted = step is not None and self._turn in (None, step.turn)
-        text = self._own.text.next_of(step if wanted else None)
-        if self._own.version == self._feed.version:
-            return text
+    def _own_signals(self) -> list[Event]:
         signals = self._feed.signals_after(self._own.version)
         self._own.version = self._feed.version
         # What follows can't be told in order any more: whoever comes back reads it from the log (S5).
         self._ended = any(isinstance(event.signal, StoreBroken) for event in signals)
-        return [*(event for event in signals if self._turn in (None, event.turn)), *text]
+        return [event for event in signals if self._turn in (None, event.turn)]
 
     def _in_flight_below(self) -> list[Event]:
         active = {feed.session: feed for feed in self._feed.family() if feed is not self._feed and feed.is_active}

@@ -58,7 +58,9 @@ class StepText:
         match delta:
             case ContentText(text=text):
                 self.begun = True
-                self.content.add(text)
+                # At each token, so without a call.
+                self.content.pieces.append(text)
+                self.content.length += len(text)
             case ReasoningText(text=text):
                 self.begun = True
                 self.reasoning.add(text)

@@ -6,7 +6,6 @@ is good whatever sessions there are. What is in flight is looked up in the sessi
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
@@ -18,6 +17,7 @@ from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feed, Feeds
 from service.turns.follower import PAGE, PAGE_BYTES
 from service.turns.text_reader import TextReader
+from service.turns.waker import Waker
 
 
 class StoreFollower:
@@ -29,7 +29,7 @@ class StoreFollower:
         self._owner = owner
         self._pos = after_pos
         self._resync = resync
-        self._waker = asyncio.Event()
+        self._waker = Waker()
         self._deletions = feeds.hub.version
         self._versions: dict[SessionId, int] = {}
         self._readers: dict[SessionId, TextReader] = {}
@@ -56,7 +56,6 @@ class StoreFollower:
             yield [SignalEvent(session=None, turn=None, signal=self._resync)]
         while True:
             await self._waker.wait()
-            self._waker.clear()
             seen: int | None = None
             active: dict[SessionId, Feed] = {}
             while seen != self._feeds.hub.appends:

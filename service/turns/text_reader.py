@@ -69,7 +69,12 @@ class TextReader:
         record = decode_said(stored.body)
         if at is None or (at.turn, at.step) != (stored.turn, record.step):
             at = _Place(turn=stored.turn, step=record.step, attempt=0)
-        return self._deltas(at, record.reasoning[at.reasoning_offset :], record.content[at.content_offset :])
+        events: list[Event] = []
+        if thought := record.reasoning[at.reasoning_offset :]:
+            events.append(self._thought(at, thought))
+        if said := record.content[at.content_offset :]:
+            events.append(self._said(at, said))
+        return events
 
     def next_of(self, step: StepText | None) -> list[Event]:
         """Give what is new of the step in flight; from now on this reader is live."""
@@ -83,9 +88,14 @@ class TextReader:
                 at.move_to_end_of(step)
                 said = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
                 return [self._event(step.turn, said)]
-        thought, said = step.reasoning.since(at.reasoning_pieces), step.content.since(at.content_pieces)
-        events = self._deltas(at, thought, said)
-        at.move_to_end_of(step)
+        events: list[Event] = []
+        reasoning, content = step.reasoning, step.content
+        if len(reasoning.pieces) > at.reasoning_pieces:
+            events.append(self._thought(at, reasoning.since(at.reasoning_pieces)))
+            at.reasoning_pieces, at.reasoning_offset = len(reasoning.pieces), reasoning.length
+        if len(content.pieces) > at.content_pieces:
+            events.append(self._said(at, content.since(at.content_pieces)))
+            at.content_pieces, at.content_offset = len(content.pieces), content.length
         return events
 
     def _is_over(self, step: StepText) -> bool:
@@ -96,16 +106,13 @@ class TextReader:
         turn, first_step, first_attempt = self._over
         return step.turn == turn and (step.step, step.attempt) < (first_step, first_attempt)
 
-    def _deltas(self, at: _Place, thought: str, said: str) -> list[Event]:
-        events: list[Event] = []
-        if thought:
-            delta = ReasoningDelta(step=at.step, text=thought, offset=at.reasoning_offset)
-            events.append(self._event(at.turn, delta))
-        if said:
-            events.append(self._event(at.turn, ContentDelta(step=at.step, text=said, offset=at.content_offset)))
-        return events
+    def _thought(self, at: _Place, text: str) -> Event:
+        return self._event(at.turn, ReasoningDelta(step=at.step, text=text, offset=at.reasoning_offset))
 
-    def _event(self, turn: TurnId | None, signal: Signal) -> SignalEvent:
+    def _said(self, at: _Place, text: str) -> Event:
+        return self._event(at.turn, ContentDelta(step=at.step, text=text, offset=at.content_offset))
+
+    def _event(self, turn: TurnId | None, signal: Signal) -> Event:
         return SignalEvent(session=self._session, turn=turn, signal=signal)
 
 

@@ -83,7 +83,12 @@ class Exchange(asyncio.Protocol, AsyncIterator[bytes]):
                 raise self._failure
             if self._is_whole:
                 raise StopAsyncIteration
-            await self._more()
+            # As `_more` does, without a call: once for each token.
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
         come, self._body, self._waiting_bytes = self._body, [], 0
         if self._is_paused and self._transport is not None:
             self._is_paused = False
