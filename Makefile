@@ -21,7 +21,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz conversations crashes readings obedient zoo dashboard soak format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations crashes readings obedient bench zoo dashboard soak format openapi lock clean docs record
 
 help: ## list the words
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -65,6 +65,10 @@ soak: ## 64 sessions for MINUTES=30, while the model server, the tool port and t
 	$(ENV) test
 	$(BIN)/python -m tests.soak $(MINUTES) $(ARGS)
 
+bench: ## measure what the service costs beside nginx and its peers, and write docs/performance.md (benchmarks/README.md); ARGS="--only paced --no-peers"
+	$(ENV) test
+	$(BIN)/python -m benchmarks $(ARGS)
+
 readings: ## compare ways to read long texts, on servers that run (benchmarks/reading/README.md)
 	$(ENV) test
 	$(BIN)/python -m benchmarks.reading $(ARGS)
@@ -86,6 +90,7 @@ check: ## lint, format, types, import contracts, OpenAPI drift, requirements
 	$(BIN)/turnkeeper openapi --check openapi/openapi.json
 	$(BIN)/python -m deploy.vendor_dashboard --check
 	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m benchmarks.report --check
 	$(BIN)/pytest tests/architecture
 
 format: ## let ruff mend what it can

@@ -1,0 +1,1 @@
+"""How much of its prompts a real llama-server evaluates again, asked by the service and by simpler clients."""

@@ -1,0 +1,1 @@
+"""How cost grows with the length of a log, the number of sessions, and the followers of one session."""

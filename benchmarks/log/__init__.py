@@ -1,0 +1,1 @@
+"""What the store does alone, without the service before it."""

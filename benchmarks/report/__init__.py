@@ -1,0 +1,1 @@
+"""Figures as a table, as a page and as pictures."""
