@@ -1,6 +1,6 @@
 """What the loop needs from outside, as protocols. Adapters and fakes implement them; nothing else is assumed."""
 
-from service.ports.model_server import Llama, ServerFacts
+from service.ports.model_server import Llama, ServerFacts, Take
 from service.ports.reading_log import NewReading, ReadingDraft, ReadingLog, ReadingRow, StoredReadingRecord
 from service.ports.session_log import NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.ports.surroundings import Clock, Ids, Meter
@@ -22,5 +22,6 @@ __all__ = [
     "SessionRow",
     "StoredReadingRecord",
     "StoredRecord",
+    "Take",
     "ToolPort",
 ]

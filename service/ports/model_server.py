@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,13 +22,24 @@ class ServerFacts:
     template: TemplateProfile
 
 
+Take = Callable[[Sequence[CompletionDelta]], bool]
+"""Takes deltas that came together, without waiting for anything; it may raise a `ModelFailure`, which breaks them off.
+
+False keeps what comes next until the batch that follows, which may be empty, was taken from the generator: so that
+something can be awaited first.
+"""
+
+
 class Llama(Protocol):
     """llama-server."""
 
-    def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         """Ask for one completion: batches of deltas as they arrive together, last the finished completion.
 
-        Closing the generator closes the connection at once, which is what stops the server (L8).
+        With `take` deltas may be given to it in place of being yielded, in the moment in which they come. Batches may
+        be empty. Closing the generator closes the connection at once, which is what stops the server (L8).
 
         Raises:
             ModelFailure: the stream did not end in a usable completion (L3, L4).

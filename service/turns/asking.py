@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -144,17 +144,22 @@ class Asking:
 
     async def _read(self, live: LiveSession, request: CompletionRequest, text: StepText) -> Answer:
         cap = _Cap(self._llama, live, request, text)
-        async with aclosing(self._llama.stream(request)) as stream:
+
+        def take(deltas: Sequence[CompletionDelta]) -> bool:
+            for delta in deltas:
+                text.take(delta)
+                if not isinstance(delta, ContentText):
+                    _tell(live, text, delta)
+            live.feed.wake()
+            return len(text.reasoning.pieces) == cap.seen or cap.watch(text.reasoning_tokens)
+
+        async with aclosing(self._llama.stream(request, take)) as stream:
             async for item in stream:
                 if isinstance(item, Completion):
                     return Answer(completion=item, thinking_capped=cap.told)
-                for delta in item:
-                    text.take(delta)
-                    if not isinstance(delta, ContentText):
-                        _tell(live, text, delta)
-                live.feed.wake()
-                if len(text.reasoning.pieces) != cap.seen:
-                    await cap.watch(text.reasoning_tokens)
+                if item:
+                    take(item)
+                await cap.do_what_is_due()
         raise AssertionError("a stream ends with a completion or a failure")
 
 
@@ -166,11 +171,12 @@ class _Cap:
         self._live = live
         self._text = text
         self._rule = ThinkingCap(request.thinking_budget_tokens)
+        self._is_due = False
         self.seen = 0
         self.told = False
 
-    async def watch(self, tokens: int) -> None:
-        """Look at the thought's length; called after each read that made it longer.
+    def watch(self, tokens: int) -> bool:
+        """Look at the thought's length; called whenever it grew. False when something is due.
 
         Raises:
             ModelFailure: it ran over by so much that it must be broken off (`thinking_cap`).
@@ -182,12 +188,19 @@ class _Cap:
             self._live.feed.publish_signal(self._text.turn, signal)
         match self._rule.measure(tokens):
             case CapMeasure.END_THOUGHT:
-                await self._end_thought()
+                self._is_due = True
             case CapMeasure.CLOSE:
                 said = f"the model thought on past its budget, for {tokens} tokens (limit thinking_tokens)"
                 raise ModelFailure(ErrorKind.THINKING_CAP, said)
             case None:  # pragma: no branch - no kind is left
                 pass
+        return not self._is_due
+
+    async def do_what_is_due(self) -> None:
+        """Have the server end the thought, if it is time for that."""
+        if self._is_due:
+            self._is_due = False
+            await self._end_thought()
 
     async def _end_thought(self) -> None:
         completion_id = self._text.completion_id

@@ -43,9 +43,15 @@ class Shown:
 
 
 async def shown(llama: LlamaHttp, request: CompletionRequest = ASK) -> Shown:
+    """Take deltas as they come, as turns do; `all_of` has them yielded."""
     found = Shown()
+
+    def take(deltas: Sequence[CompletionDelta]) -> bool:
+        found.deltas += deltas
+        return True
+
     try:
-        async with asyncio.timeout(BOUND_S), aclosing(llama.stream(request)) as stream:
+        async with asyncio.timeout(BOUND_S), aclosing(llama.stream(request, take)) as stream:
             async for item in stream:
                 if isinstance(item, Completion):
                     found.completion = item

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import httpx
 import pytest
@@ -184,3 +184,71 @@ async def test_the_first_bytes_are_heard_before_the_head_is_whole() -> None:
     exchange.data_received(b"HTTP/1.1 2")
 
     assert (before, heard.have_come) == (False, True)
+
+
+async def pushing(exchange: Exchange, sink: Callable[[bytes], bool]) -> asyncio.Task[bool]:
+    """Have what comes pushed from now on."""
+    task = asyncio.ensure_future(exchange.push(sink))
+    await asyncio.sleep(0)
+    return task
+
+
+@pytest.mark.rules("L4")
+async def test_what_comes_is_pushed_in_the_moment_in_which_it_comes() -> None:
+    exchange = fed(CHUNKED + chunk(b"before"))
+    come: list[bytes] = []
+    task = await pushing(exchange, lambda piece: come.append(piece) is None)
+
+    exchange.data_received(chunk(b"one") + chunk(b"two"))
+    at_once = list(come)
+    exchange.data_received(b"0\r\n\r\n")
+
+    assert at_once == [b"before", b"onetwo"]
+    assert await task is True
+    assert come == at_once
+
+
+@pytest.mark.rules("L4")
+async def test_a_sink_that_takes_no_more_finds_the_rest_when_it_comes_back() -> None:
+    exchange = fed(CHUNKED)
+    come: list[bytes] = []
+    task = await pushing(exchange, lambda piece: come.append(piece) is not None)
+
+    exchange.data_received(chunk(b"one"))
+    exchange.data_received(chunk(b"two"))
+    stopped = await task
+    exchange.data_received(chunk(b"three") + b"0\r\n\r\n")
+
+    assert (stopped, come) == (False, [b"one"])
+    assert await exchange.push(lambda piece: come.append(piece) is None) is True
+    assert come == [b"one", b"twothree"]
+
+
+@pytest.mark.rules("L4")
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "later"])
+async def test_what_a_sink_raises_is_raised_where_it_is_waited_for(late: bool) -> None:
+    exchange = fed(CHUNKED if late else CHUNKED + chunk(b"one"))
+
+    def sink(piece: bytes) -> bool:
+        raise LookupError(piece)
+
+    task = await pushing(exchange, sink)
+    if late:
+        exchange.data_received(chunk(b"one"))
+
+    with pytest.raises(LookupError, match="one"):
+        await task
+
+
+@pytest.mark.rules("L4")
+async def test_a_connection_that_is_lost_while_it_pushes_is_an_error() -> None:
+    exchange = fed(CHUNKED)
+    come: list[bytes] = []
+    task = await pushing(exchange, lambda piece: come.append(piece) is None)
+
+    exchange.data_received(chunk(b"one"))
+    exchange.connection_lost(None)
+
+    with pytest.raises(httpx.ReadError):
+        await task
+    assert come == [b"one"]

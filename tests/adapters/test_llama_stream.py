@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import pytest
 
 from service.adapters.llama import LlamaTimes
-from service.core.completion_events import Begun, Completion, ContentText, ReasoningText
+from service.core.completion_events import Begun, Completion, CompletionDelta, ContentText, ReasoningText
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure
 from tests.adapters.llama_streamed import ASK, all_of, failure_of, shown
@@ -290,3 +291,64 @@ async def test_a_silent_stream_that_is_cancelled_takes_its_watch_along() -> None
             assert not {"watch a silent stream", "look at the slots"} & {t.get_name() for t in asyncio.all_tasks()}
             await server.left.wait()
             await server.look_left.wait()
+
+
+@pytest.mark.rules("L4")
+@pytest.mark.parametrize("pushed", [False, True])
+async def test_deltas_are_the_same_yielded_and_taken(pushed: bool) -> None:
+    async with scripted([RAW["plain"]]) as server, llama_at(server.url) as llama:
+        if pushed:
+            found = await shown(llama)
+            text, completion = found.content, found.completion
+        else:
+            *batches, completion = await all_of(llama)
+            deltas = [delta for batch in batches if not isinstance(batch, Completion) for delta in batch]
+            text = "".join(delta.text for delta in deltas if isinstance(delta, ContentText))
+
+    assert completion == EXPECTED["plain"]
+    assert text == EXPECTED["plain"].content
+
+
+@pytest.mark.rules("L4", "L6")
+async def test_whoever_takes_deltas_may_await_something_before_more_is_taken() -> None:
+    go_on = asyncio.Event()
+    script = [
+        STREAM_HEAD,
+        http_chunk(content("one")),
+        go_on.wait,
+        http_chunk(content(" two")),
+        http_chunk(STOP),
+        LAST_CHUNK,
+    ]
+    told: list[str] = []
+
+    def take(deltas: Sequence[CompletionDelta]) -> bool:
+        told.extend(delta.text for delta in deltas if isinstance(delta, ContentText))
+        return told != ["one"]
+
+    async with scripted(script) as server, llama_at(server.url) as llama, aclosing(llama.stream(ASK, take)) as stream:
+        first = await anext(stream)
+        told.append("awaited")
+        go_on.set()
+        *_, completion = [item async for item in stream]
+
+    assert (first, told) == ((), ["one", "awaited", " two"])
+    assert isinstance(completion, Completion)
+    assert completion.content == "one two"
+
+
+@pytest.mark.rules("L4", "L6")
+async def test_whoever_takes_deltas_may_break_the_stream_off() -> None:
+    said = ModelFailure(ErrorKind.THINKING_CAP, "on and on")
+
+    def take(deltas: Sequence[CompletionDelta]) -> bool:
+        raise said
+
+    script = [STREAM_HEAD, http_chunk(reasoning("Hm")), never]
+    async with scripted(script) as server, llama_at(server.url) as llama:
+        with pytest.raises(ModelFailure) as caught:
+            assert [item async for item in llama.stream(ASK, take)]
+        async with asyncio.timeout(BOUND_S):
+            await server.left.wait()
+
+    assert caught.value is said

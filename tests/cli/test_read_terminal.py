@@ -16,6 +16,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.ids import LOCAL_OWNER
 from service.core.reading.records import ReadingOutcome
 from service.core.reading.status import ReadingState
+from service.ports import Take
 from service.readings.requests import ReadingView
 from tests.cli.found_parts import SIZES, Gate, book, reads
 from tests.cli.reading_service import HeldReader, reading_service
@@ -114,7 +115,9 @@ class StubbornLlama(ReaderLlama):
 
     may_stop: asyncio.Event
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         self.may_stop = asyncio.Event()
         try:
             await asyncio.Event().wait()

@@ -16,6 +16,7 @@ from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import Assistant
 from service.core.summarising import INSTRUCTIONS
+from service.ports import Take
 from tests.conversations.moments import Moments
 from tests.conversations.plan import CallPlan, Moment, PlayPlan
 from tests.conversations.world import AT_ONCE, CHECKS_AWAY, IN_STREAM
@@ -92,7 +93,9 @@ class PlannedLlama(ScriptedLlama):
         self._summaries = list(summaries)
         self._checks_away = 0
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         sent = await self._taken(request)
         await self._reach(sent, Moment.ASKING)
         if sent.tokens >= self.server.context_tokens:

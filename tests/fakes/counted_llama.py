@@ -11,6 +11,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ContextFull
 from service.core.json_types import JsonObject
 from service.core.summarising import INSTRUCTIONS
+from service.ports import Take
 from tests.fakes.llama import Play, ScriptedLlama, say
 
 BYTES_PER_TOKEN = 4
@@ -36,7 +37,9 @@ class CountedLlama(ScriptedLlama):
         self.steps: list[CompletionRequest] = []
         self._cache: list[tuple[tuple[JsonObject, ...], int]] = []
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         (self.asked_to_summarise if is_for_summary(request) else self.steps).append(request)
         prompt_tokens = size_of(request.messages)
         if prompt_tokens >= self.server.context_tokens:

@@ -24,7 +24,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure, UpstreamHttp
 from service.core.json_types import JsonObject
 from service.core.slot_state import SlotState
-from service.ports import ServerFacts
+from service.ports import ServerFacts, Take
 from tests.fakes.strict_prompt import MalformedPrompt, check_prompt
 
 PROFILE = TemplateProfile(hash="template-1", tools=True, parallel=True)
@@ -89,7 +89,9 @@ class ScriptedLlama:
         self.refused_tools: set[str] = set()
         self._left_in_cache: list[tuple[tuple[JsonObject, ...], int]] = []
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         self.requests.append(request)
         self.tasks += 1
         self.in_flight += 1

@@ -12,7 +12,7 @@ from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
 from service.core.ids import ReadingId
 from service.core.reading.status import ReadingStatus
-from service.ports import ReadingDraft, ServerFacts, StoredReadingRecord
+from service.ports import ReadingDraft, ServerFacts, StoredReadingRecord, Take
 from tests.readings.reader_llama import ReaderLlama
 
 
@@ -37,7 +37,9 @@ class HeldLlama(ReaderLlama):
 
     moments: Moments
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         await self.moments.moment("asked")
         async with aclosing(super().stream(request)) as items:
             async for item in items:

@@ -21,7 +21,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.reading.prompts import NO_MEMORY
 from service.core.slot_state import SlotState
-from service.ports import ServerFacts
+from service.ports import ServerFacts, Take
 
 _TOKEN = re.compile(r"\w+|[^\w ]")
 _SECTION = re.compile(
@@ -78,7 +78,9 @@ class ReaderLlama:
     def calls(self) -> int:
         return len(self.requests)
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         self.requests.append(request)
         self.running += 1
         self.most_running = max(self.most_running, self.running)

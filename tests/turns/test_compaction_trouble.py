@@ -21,6 +21,7 @@ from service.core.records import (
     Summary,
 )
 from service.core.signals import ContentDelta, Queued, Retrying, Waiting
+from service.ports import Take
 from service.turns.events import SignalEvent
 from tests.fakes.counted_llama import CountedLlama, is_for_summary, size_of
 from tests.fakes.house import BOUND_S, House
@@ -208,7 +209,9 @@ async def test_pieces_that_the_server_finds_too_long_are_made_smaller_and_a_serv
     class Strict(CountedLlama):
         most = 330
 
-        async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+        async def stream(
+            self, request: CompletionRequest, take: Take | None = None
+        ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
             if is_for_summary(request) and size_of(request.messages) > self.most:
                 raise ContextFull("too long", prompt_tokens=None, context_tokens=None)
             async for item in super().stream(request):
@@ -366,7 +369,9 @@ async def test_waiting_for_a_busy_server_is_told_of_a_summary_as_well() -> None:
     seen = asyncio.Event()
 
     class Busy(CountedLlama):
-        async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+        async def stream(
+            self, request: CompletionRequest, take: Take | None = None
+        ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
             if is_for_summary(request):
                 yield [StillWaiting(reason=WaitReason.SLOT_BUSY, waited_ms=2000)]
                 await seen.wait()

@@ -18,7 +18,7 @@ from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.records import Outcome
 from service.core.request_key import RequestKey, body_hash
 from service.core.signals import SessionDeleted
-from service.ports import SessionLog
+from service.ports import SessionLog, Take
 from service.turns.deletion import CANCEL_WAIT_S
 from service.turns.events import Event, SignalEvent
 from service.turns.follower import Follower
@@ -161,7 +161,9 @@ class StubbornLlama(ScriptedLlama):
         self.let_go = asyncio.Event()
         self.over = asyncio.Event()
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         try:
             async with aclosing(super().stream(request)) as pieces:
                 async for piece in pieces:

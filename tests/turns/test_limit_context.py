@@ -17,6 +17,7 @@ from service.core.ids import LOCAL_OWNER
 from service.core.json_types import JsonObject
 from service.core.records import Limit, Outcome, ToolResult
 from service.core.tool_port import ToolAnswer, ToolRequest
+from service.ports import Take
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, result, spec
@@ -76,7 +77,9 @@ async def test_an_empty_answer_in_a_full_context_is_not_asked_for_again(used: in
 class SmallLlama(ScriptedLlama):
     """Counts three bytes as a token, and refuses a prompt that doesn't fit, as a server does."""
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         prompt_tokens = size_of(request.messages)
         if prompt_tokens >= self.server.context_tokens:
             self.requests.append(request)

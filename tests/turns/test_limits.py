@@ -12,6 +12,7 @@ from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.records import Limit, OnToolLimit, Outcome, ResultStatus, ToolChoice
+from service.ports import Take
 from tests.fakes.house import House
 from tests.fakes.llama import PROFILE, Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
@@ -107,7 +108,9 @@ async def test_bad_calls_count_as_batches_so_that_they_end_as_well() -> None:
 class ObedientLlama(ScriptedLlama):
     """Ends an answer after `max_tokens` words, as a server does."""
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         words = self.script[0].content.split(" ")
         if len(words) > request.max_tokens:
             self.script[0] = say(" ".join(words[: request.max_tokens]), finish_reason="length")

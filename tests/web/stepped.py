@@ -10,6 +10,7 @@ from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
 from service.core.json_types import JsonObject
 from service.core.tool_port import ToolAnswer, ToolRequest
+from service.ports import Take
 from tests.fakes.llama import Play, ScriptedLlama
 from tests.fakes.tool_port import TablePort
 
@@ -54,7 +55,9 @@ class SteppedLlama(ScriptedLlama):
         super().__init__(*script)
         self._turnstile = turnstile
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         async with aclosing(super().stream(request)) as pieces:
             async for piece in pieces:
                 await self._turnstile()

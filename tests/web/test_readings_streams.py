@@ -10,6 +10,7 @@ import pytest
 
 from service.core.completion_events import Completion, CompletionDelta
 from service.core.completion_request import CompletionRequest
+from service.ports import Take
 from tests.readings.reader_llama import AskedChunk, ReaderLlama
 from tests.readings.reading_house import ReadingHouse, retain, update
 from tests.web.served_readings import (
@@ -131,7 +132,9 @@ class HalvingLlama(ReaderLlama):
     written: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         pieces = 0
         async for item in super().stream(request):
             yield item

@@ -30,7 +30,7 @@ from service.core.json_types import JsonObject
 from service.core.server_error import failure_of_status, token_count
 from service.core.slot_state import SlotState
 from service.core.stream_patience import StreamPatience
-from service.ports import ServerFacts
+from service.ports import ServerFacts, Take
 
 _OK = 200
 _LOADING = 503
@@ -81,7 +81,9 @@ class LlamaHttp:
         self._slots = Slots(client, model=model, answer_ms=self._times.poll_ms)
         self._poller = SlotsPoller(self._slots.look, poll_ms=self._times.poll_ms)
 
-    async def stream(self, request: CompletionRequest) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
+    async def stream(
+        self, request: CompletionRequest, take: Take | None = None
+    ) -> AsyncGenerator[Sequence[CompletionDelta] | Completion]:
         """Ask for one completion; see the port."""
         body = completion_body(request)
         stream = CompletionStream(
@@ -97,17 +99,16 @@ class LlamaHttp:
             if answer.status != _OK:
                 raise await self._refusal(answer.status, answer)
             patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
+            taking = _Taking(stream, take)
             with closing(StreamReading(answer, patience, self._poller)) as reading:
-                while not stream.is_over:
+                is_read = False
+                while not (is_read or stream.is_over):
                     try:
-                        chunk = await reading.next_chunk(stream.advances)
+                        is_read = await reading.push(taking.take, taking.advances)
                     except ModelFailure as failure:
                         stream.fail(failure)
-                        break
-                    if chunk is None:
-                        break
-                    if deltas := stream.feed(chunk):
-                        yield tuple(deltas)
+                    if taking.pulled or not (is_read or stream.is_over):
+                        yield taking.all_pulled()
         finally:
             # The closed connection is what stops the server (L8).
             answer.close()
@@ -214,6 +215,34 @@ class LlamaHttp:
             return self._client.build_request(method, path)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         return self._client.build_request(method, path, content=body, headers=headers)
+
+
+class _Taking:
+    """What of a stream is handed on as it comes, or kept to be yielded."""
+
+    def __init__(self, stream: CompletionStream, take: Take | None) -> None:
+        self._stream = stream
+        self._take = take or self._pull
+        self.pulled: list[CompletionDelta] = []
+
+    def take(self, chunk: bytes) -> bool:
+        """Take a chunk; False when the stream is over, or whoever takes its deltas wants to await something."""
+        deltas = self._stream.feed(chunk)
+        return (not deltas or self._take(deltas)) and not self._stream.is_over
+
+    def advances(self) -> int:
+        """Give how far the stream has got."""
+        return self._stream.advances
+
+    def all_pulled(self) -> Sequence[CompletionDelta]:
+        """Give what was kept."""
+        pulled = tuple(self.pulled)
+        self.pulled.clear()
+        return pulled
+
+    def _pull(self, deltas: Sequence[CompletionDelta]) -> bool:
+        self.pulled += deltas
+        return False
 
 
 def _check_content_type(answer: Exchange) -> None:

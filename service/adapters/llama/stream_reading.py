@@ -1,11 +1,12 @@
-"""The body of a streamed answer, read as it comes: one timer for the stream, a task only in a long silence (L4)."""
+"""The body of a streamed answer, taken as it comes: one timer for the stream, a task only in a long silence (L4)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from typing import cast
 
+from service.adapters.llama.exchange import Exchange
 from service.adapters.llama.failures import NETWORK_ERRORS
 from service.adapters.llama.slots_poller import SlotsPoller
 from service.core.errors import ErrorKind, ModelFailure
@@ -16,11 +17,11 @@ class StreamReading:
     """Reads one answer in the task that makes it, and looks at the slots when it is silent for long; to be closed.
 
     A timeout around each read costs as much as the read itself, at each token. So there is one timer, which looks when
-    it comes due whether it came too early for the read that waits by then.
+    it comes due whether anything came since it was set.
     """
 
-    def __init__(self, chunks: AsyncIterator[bytes], patience: StreamPatience, poller: SlotsPoller) -> None:
-        self._chunks = chunks
+    def __init__(self, exchange: Exchange, patience: StreamPatience, poller: SlotsPoller) -> None:
+        self._exchange = exchange
         self._patience = patience
         self._poller = poller
         self._loop = asyncio.get_running_loop()
@@ -28,22 +29,31 @@ class StreamReading:
         self._look_at = 0.0
         self._reader = cast("asyncio.Task[object]", asyncio.current_task())
         self._waits = False
-        # Looks at the slots while the reader waits for long.
+        # Looks at the slots while nothing comes for long.
         self._watching: asyncio.Task[ModelFailure] | None = None
+        self._left: set[asyncio.Task[ModelFailure]] = set()
 
-    async def next_chunk(self, advances: int) -> bytes | None:
-        """Wait for bytes; None at the end. `advances` grows with all that counts as getting on.
+    async def push(self, take: Callable[[bytes], bool], advances: Callable[[], int]) -> bool:
+        """Have chunks taken in the moment in which they come, until `take` gives False; True when there are no more.
+
+        `advances` gives a number that grows with all that counts as getting on.
 
         Raises:
             ModelFailure: nothing came, or nothing that counts, for too long; or the connection was lost.
+            Exception: what `take` raised.
         """
-        self._look_at = self._patience.begin(self._loop.time(), advances)
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._look_at, self._come_due)
+
+        def taken(chunk: bytes) -> bool:
+            goes_on = take(chunk)
+            if goes_on:
+                self._begin(advances())
+            return goes_on
+
+        self._begin(advances())
         cancels_before = self._reader.cancelling()
         self._waits = True
         try:
-            return await anext(self._chunks, None)
+            return await self._exchange.push(taken)
         except asyncio.CancelledError:
             watching = self._watching
             if watching is None or not watching.done() or self._reader.uncancel() > cancels_before:
@@ -54,18 +64,27 @@ class StreamReading:
             raise ModelFailure(ErrorKind.STREAM_CLOSED, said) from error
         finally:
             self._waits = False
-            if self._watching is not None:
-                await self._stop_watching(self._watching)
+            self._stop_watching()
+            if self._left:
+                await asyncio.wait(self._left)
+                self._left.clear()
 
     def close(self) -> None:
         """Give the timer up."""
         if self._timer is not None:
             self._timer.cancel()
 
+    def _begin(self, advances: int) -> None:
+        self._look_at = self._patience.begin(self._loop.time(), advances)
+        if self._watching is not None:
+            self._stop_watching()
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._look_at, self._come_due)
+
     def _come_due(self) -> None:
         self._timer = None
         if not self._waits:
-            # Between two reads: the next one sets the timer.
+            # Something is awaited before more is taken: what takes up again sets the timer.
             return
         if self._loop.time() < self._look_at:
             self._timer = self._loop.call_at(self._look_at, self._come_due)
@@ -73,15 +92,15 @@ class StreamReading:
         self._watching = asyncio.create_task(self._watch(), name="watch a silent stream")
         self._watching.add_done_callback(self._end_read)
 
-    def _end_read(self, _: asyncio.Task[ModelFailure]) -> None:
+    def _end_read(self, watching: asyncio.Task[ModelFailure]) -> None:
         # However the looks ended: nobody else would end the read.
-        if self._waits:
+        if self._waits and watching is self._watching:
             self._reader.cancel()
 
-    async def _stop_watching(self, watching: asyncio.Task[ModelFailure]) -> None:
-        if watching.cancel():
-            await asyncio.wait({watching})
-        self._watching = None
+    def _stop_watching(self) -> None:
+        watching, self._watching = self._watching, None
+        if watching is not None and watching.cancel():
+            self._left.add(watching)
 
     async def _watch(self) -> ModelFailure:
         async with self._poller.watching():
