@@ -196,7 +196,11 @@ class Follower:
         wanted = step is not None and self._turn in (None, step.turn)
         events = self._own.text.next_of(step if wanted else None)
         if self._own.version != self._feed.version:
-            events = [*self._own_signals(), *events]
+            signals = self._own_signals()
+            if self._ended:
+                # The last word is that of the broken store, also for whoever came only now.
+                return [*events, *signals]
+            events = [*signals, *events]
         if self._turn is None and not self._alone:
             events += self._in_flight_below()
         self._live = True

@@ -8,14 +8,25 @@ from collections.abc import Sequence
 import pytest
 
 from service.adapters.log_memory import MemoryLog
+from service.core.completion_events import ContentText
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.session_status import SessionStatus
-from service.core.signals import ContentDelta, Partial, Queued, ReasoningDelta, Resync, SessionDeleted, ShuttingDown
+from service.core.signals import (
+    ContentDelta,
+    Partial,
+    Queued,
+    ReasoningDelta,
+    Resync,
+    SessionDeleted,
+    ShuttingDown,
+    StoreBroken,
+)
 from service.ports import RecordDraft, StoredRecord
 from service.turns.events import Event, SignalEvent
 from service.turns.feed import Feeds
 from service.turns.follower import Follower
 from service.turns.requests import OnBusy
+from service.turns.step_text import StepText
 from tests.fakes.clock import START
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
@@ -350,3 +361,23 @@ async def test_a_record_that_was_written_though_its_write_failed_is_not_passed_o
         seen += await anext(batches)
 
     assert seqs(seen) == [1, 2, 3, 4]
+
+
+@pytest.mark.rules("S5", "H6")
+@pytest.mark.parametrize("which", [None, "turn"])
+async def test_a_broken_store_has_the_last_word_also_for_who_comes_only_now(which: str | None) -> None:
+    house = House(ScriptedLlama(say("Hi.")), None)
+    session = await house.session()
+    turn = await house.start(session)
+    await all_of(await follower(house, session, turn=turn, until_pause=True))
+    feed, broken = Feeds().of(session), TurnId("trn_broken")
+    text = StepText(turn=broken, step=1, attempt=0)
+    text.take(ContentText(text="One two"))
+    feed.begin_step(text)
+    feed.publish_signal(broken, Queued(position=1))
+    feed.publish_signal(broken, StoreBroken())
+
+    events = await all_of(Follower(feed, house.log, after_pos=None, turn=None if which is None else broken))
+
+    told = [type(event.signal) for event in events if isinstance(event, SignalEvent)]
+    assert told == [Partial, Queued, StoreBroken]
