@@ -138,17 +138,21 @@ class Conversation:
         self._say(f"{visible(self.session.id, _SHOWN)} ({visible(str(found.get('state')), 50)}{title})", Tone.PLAIN)
 
     async def _join(self) -> None:
-        """Follow the session's turn while there is one; a queued one follows behind it."""
-        seen: set[str] = set()
+        """Follow the session's turn while there is one, and those of its queue behind it."""
+        # In the order of their first sight; one that waited then may be at its end before it is come to.
+        met: dict[str, bool] = {}
         while self.session.id is not None:
             found = await self.session.resource(self.session.id)
             queued = cast(list[str], found.get("queued") or [])
-            turn = next((one for one in (found.get("running"), *queued) if one and one not in seen), None)
-            if turn is None:
+            for turn in (found.get("running"), *queued):
+                if turn:
+                    met.setdefault(turn, False)
+            following = next((turn for turn, is_shown in met.items() if not is_shown), None)
+            if following is None:
                 return
-            seen.add(turn)
+            met[following] = True
             self._say("a turn of this session is not at its end; it is shown from its beginning")
-            await self._follow(turn, says_message=True)
+            await self._follow(following, says_message=True)
 
     async def _follow(self, turn: str, *, says_message: bool) -> None:
         assert self.session.id is not None  # a turn has a session
