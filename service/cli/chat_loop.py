@@ -8,6 +8,7 @@ from typing import cast
 from service.cli.chat_commands import Command, Unknown, help_lines, meaning_of
 from service.cli.chat_fold import TurnFold
 from service.cli.chat_history import log_lines, turns_in_brief
+from service.cli.chat_joining import TurnsToShow
 from service.cli.chat_prompt import ChatPrompt, Interrupted
 from service.cli.chat_screen import ChatScreen
 from service.cli.chat_session import ChatSession
@@ -139,20 +140,15 @@ class Conversation:
 
     async def _join(self) -> None:
         """Follow the session's turn while there is one, and those of its queue behind it."""
-        # In the order of their first sight; one that waited then may be at its end before it is come to.
-        met: dict[str, bool] = {}
+        turns = TurnsToShow()
         while self.session.id is not None:
             found = await self.session.resource(self.session.id)
-            queued = cast(list[str], found.get("queued") or [])
-            for turn in (found.get("running"), *queued):
-                if turn:
-                    met.setdefault(turn, False)
-            following = next((turn for turn, is_shown in met.items() if not is_shown), None)
-            if following is None:
+            turns.meet(cast("str | None", found.get("running")), cast(list[str], found.get("queued") or []))
+            turn = turns.next()
+            if turn is None:
                 return
-            met[following] = True
             self._say("a turn of this session is not at its end; it is shown from its beginning")
-            await self._follow(following, says_message=True)
+            await self._follow(turn, says_message=True)
 
     async def _follow(self, turn: str, *, says_message: bool) -> None:
         assert self.session.id is not None  # a turn has a session
