@@ -145,30 +145,26 @@ async def test_a_service_that_is_killed_in_mid_turn_and_comes_back_is_followed_w
 async def test_a_call_of_the_model_is_approved_in_the_inbox(
     page: Page, watched_service: str, http: httpx.AsyncClient
 ) -> None:
-    session = await Client(watched_service, http).session(tools={"names": ["delete_file"]})
+    client = Client(watched_service, http)
+    await page.get_by_role("link", name="Approvals").click()
     asked = {
         "content": "Delete file 7.",
         "tool_choice": "required",
         "limits": {"tool_iterations": 1, "max_tokens": 64, "thinking_tokens": 16},
         "on_tool_limit": "conclude",
     }
-    begun = await http.post(
-        f"{watched_service}/sessions/{session}/turns", json=asked, headers={"Prefer": "respond-async"}
-    )
-    assert begun.status_code == 202
+    frames = await client.turn_that_tells("approval_requested", {"tools": {"names": ["delete_file"]}}, asked)
 
-    await page.get_by_role("link", name="Approvals").click()
     # The small model may ask for more than one at once.
-    await page.get_by_role("button", name="Approve").first.wait_for()
-    (waiting,) = (await http.get(f"{watched_service}/sessions/{session}/turns")).json()["items"]
-    for call in waiting["pending"]:
+    pending, session = frames[-1].data["calls"], frames[-1].data["session"]
+    for call in pending:
         await page.get_by_role("button", name=f"Approve “Delete file”, call {call['call']}").click()
     await page.goto(f"/#/sessions/{session}")
     await page.locator(".outcome").wait_for()
 
     turn = (await http.get(f"{watched_service}/sessions/{session}/turns")).json()["items"][0]
-    log = await Client(watched_service, http).records(session)
-    calls = {call["call"] for call in waiting["pending"]}
+    log = await client.records(session)
+    calls = {call["call"] for call in pending}
     results = [record for record in log if record["type"] == "tool_result" and record["call"] in calls]
     assert turn["state"] == "finished"
     assert results

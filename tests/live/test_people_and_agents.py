@@ -84,12 +84,11 @@ async def decided(client: Client, turn: str, decisions: list[JsonObject]) -> lis
 @pytest.mark.rules("A1", "A2", "A6", "H1")
 @pytest.mark.parametrize("approved", [True, False])
 async def test_a_call_waits_for_a_person_and_the_model_answers_what_was_decided(files: Client, approved: bool) -> None:
-    session = await files.session(**STEADY)
-    asked = await files.turn(session, content="Delete file 7.", **ONE_CALL)
+    asked = await files.turn_that_tells("approval_requested", STEADY, {"content": "Delete file 7.", **ONE_CALL})
     listed = await files.get("/approvals")
     # The small model may ask for more than one thing at once.
     pending = asked[-1].data["calls"]
-    turn = f"/sessions/{session}/turns/{pending[0]['turn']}"
+    turn = f"/sessions/{pending[0]['session']}/turns/{pending[0]['turn']}"
     waiting = await files.get(turn)
 
     decisions = [{"call": one["call"], "approved": approved, "digest": one["digest"]} for one in pending]
@@ -112,12 +111,11 @@ async def test_a_call_waits_for_a_person_and_the_model_answers_what_was_decided(
 @pytest.mark.rules("G2", "G1", "H6")
 @pytest.mark.cases(9)
 async def test_an_agent_hands_over_and_goes_on_with_the_others_answer(agents: Client) -> None:
-    session = await agents.session()
-
-    frames = await agents.turn(session, content="Is it warm in Paris?", **ONE_CALL)
+    frames = await agents.turn_that_tells("handoff_returned", {}, {"content": "Is it warm in Paris?", **ONE_CALL})
 
     (started,), (returned,) = named(frames, "handoff_started"), named(frames, "handoff_returned")
     (end,) = named(frames, "turn_finished")
+    session = frames[0].data["session"]
     # The small model may ask for more than one thing at once; the first handoff counts.
     result = next(one for one in named(frames, "tool_result") if one["call"] == started["call"])
     child = await agents.get(f"/sessions/{started['child']['session']}")

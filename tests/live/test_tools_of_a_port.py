@@ -41,8 +41,7 @@ async def test_a_tool_that_the_server_refuses_is_left_out_and_the_others_work(
         client = Client(address, http)
         tools = await client.get("/tools")
         checks = (await client.get("/readyz"))["checks"]
-        session = await client.session(sampling=STEADY)
-        frames = await client.turn(session, **ASKED)
+        frames = await client.turn_that_tells("tool_result", {"sampling": STEADY}, ASKED)
 
     (left_out,) = tools["left_out"]
     assert [tool["name"] for tool in tools["items"]] == ["get_weather"]
@@ -61,10 +60,10 @@ async def test_behind_find_tool_sixty_tools_cost_the_prompt_nothing_and_the_mode
     many = [spec(f"get_{thing}", f"Get the {thing} of a city", CITY) for thing in THINGS]
     with given_port(many, sunny) as port, service(demo_llama, port, folder) as address:
         client = Client(address, http)
-        session = await client.session(tools={"mode": "discover"}, sampling=STEADY)
+        frames = await client.turn_that_tells("tool_result", {"tools": {"mode": "discover"}, "sampling": STEADY}, ASKED)
+        session = frames[0].data["session"]
         prompt = await client.get(f"/sessions/{session}/messages")
         baseline = (await client.get(f"/sessions/{session}"))["baseline"]["tools"]
-        frames = await client.turn(session, **ASKED)
 
     assert [tool["function"]["name"] for tool in prompt["tools"]] == ["find_tool", "call_tool", "read_result"]
     assert (baseline["mode"], baseline["count"], baseline["tokens"] < 500) == ("discover", 60, True)
@@ -81,8 +80,8 @@ async def test_a_result_of_sixty_kilobytes_leaves_a_small_context_usable(
     long = "".join(f"Hour {hour}: {hour % 40} degrees.\n" for hour in range(3000))[:60_000]
     with given_port([WEATHER], lambda call: long) as port, service(demo_llama, port, folder) as address:
         client = Client(address, http)
-        session = await client.session(sampling=STEADY)
-        first = await client.turn(session, **ASKED)
+        first = await client.turn_that_tells("tool_result", {"sampling": STEADY}, ASKED)
+        session = first[0].data["session"]
         second = await client.turn(session, **ASKED)
         result = named(first, "tool_result")[0]
         whole = await client.http.get(f"{address}/sessions/{session}/records/{result['seq']}/full")

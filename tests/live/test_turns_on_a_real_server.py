@@ -31,9 +31,9 @@ A_CALL_THEN_AN_ANSWER: JsonObject = {
 
 @pytest.mark.rules("T4", "T5", "T6", "X5", "P3", "H6")
 async def test_the_model_really_calls_a_tool_and_answers_with_its_result(wrapped: Client) -> None:
-    session = await wrapped.session(tools=ONE_TOOL, sampling=STEADY)
+    begun = {"tools": ONE_TOOL, "sampling": STEADY}
 
-    frames = await wrapped.turn(session, **A_CALL_THEN_AN_ANSWER)
+    frames = await wrapped.turn_that_tells("tool_result", begun, A_CALL_THEN_AN_ANSWER)
 
     # The small model may ask for more than one city at once, and for one that there is not.
     started, result = named(frames, "tool_call_started")[0], named(frames, "tool_result")[0]
