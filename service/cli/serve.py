@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Generator
@@ -96,6 +97,10 @@ class DrainingServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so when connections are taken: whoever waits for the word comes at once."""
         await super().startup(sockets)
+        # What is there now stays: a collection that looks at all of it takes 20 ms, in which no token is handed on,
+        # and makes a turn a tenth dearer.
+        gc.collect()
+        gc.freeze()
         if self.started:
             self._listens()
 

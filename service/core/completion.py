@@ -15,10 +15,10 @@ from service.core.call_assembly import CallAssembly
 from service.core.completion_events import Begun, Completion, CompletionDelta, ContentText, ReasoningText
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.json_types import JsonObject, JsonValue
-from service.core.plain_chunk import PlainText, plain_text
+from service.core.plain_chunk import NOT_PLAIN, read_plain
 from service.core.server_error import failure_in_stream
 from service.core.text import encodable
-from service.core.text_pieces import TextPieces
+from service.core.text_pieces import PIECES_TO_JOIN, TextPieces
 from service.core.think_tags import ThinkTags
 from service.core.token_probabilities import TokenProbabilities
 from service.core.token_report import TokenReport
@@ -64,6 +64,41 @@ class CompletionAssembly:
         self.advances = 0
         """Grows with each token and each step of prompt processing: what tells a slow server from a stuck one."""
 
+    def plain(self, payload: bytes) -> ContentText | ReasoningText | None:
+        """Take the payload of one event if it is what nearly every token comes in, a piece of one text; else None.
+
+        Nothing is taken when None is given, and `feed` is to take it. All is written out, because it is done at each
+        token and a call costs as much as what it does.
+
+        Raises:
+            ModelFailure: the answer is too long.
+        """
+        if not self._begun or self._probabilities is not None or self.finish_reason is not None:
+            return None
+        try:
+            choice = read_plain(payload).choices[0]
+        except NOT_PLAIN:
+            return None
+        content, thought = choice.delta.content, choice.delta.reasoning_content
+        if choice.index:
+            return None
+        if content and not thought and self._tags.passes_all:
+            pieces, text, delta = self._content, content, ContentText(content)
+        elif thought and not content:
+            pieces, text, delta = self._reasoning, thought, ReasoningText(thought)
+            self._reasoning_pieces += 1
+        else:
+            return None
+        self.advances += 1
+        self._pieces += 1
+        self._characters += len(text)
+        if self._characters > MAX_CHARACTERS:
+            raise _too_long()
+        pieces.newest.append(text)
+        if not self._pieces % PIECES_TO_JOIN:
+            pieces.join()
+        return delta
+
     def feed(self, data: str) -> list[CompletionDelta]:
         """Take the payload of one event.
 
@@ -71,11 +106,6 @@ class CompletionAssembly:
             ModelFailure: the server reports an error, or the payload is no chunk of a completion.
         """
         deltas: list[CompletionDelta] = []
-        if self._begun and self._probabilities is None and self.finish_reason is None:
-            plain = plain_text(data)
-            if plain is not None:
-                self._take_text(plain, deltas)
-                return deltas
         chunk = _parsed(data)
         if not self._begun:
             self._begin(chunk.get("id"), deltas)
@@ -128,12 +158,6 @@ class CompletionAssembly:
         if isinstance(completion_id, str) and 0 < len(completion_id) <= _MAX_ID:
             self._begun = True
             deltas.append(Begun(completion_id=encodable(completion_id)))
-
-    def _take_text(self, plain: PlainText, deltas: list[CompletionDelta]) -> None:
-        if plain.reasoning_content:
-            self._take_reasoning(plain.reasoning_content, deltas)
-        if plain.content:
-            self._take_content(plain.content, deltas)
 
     def _take_choices(self, choices: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(choices, list):
@@ -224,9 +248,7 @@ class CompletionAssembly:
         self._pieces += 1
         self._characters += characters
         if self._characters > MAX_CHARACTERS:
-            raise ModelFailure(
-                ErrorKind.PROTOCOL, f"llama-server sent more than {MAX_CHARACTERS} characters in one answer"
-            )
+            raise _too_long()
 
 
 def _budget_mark(thinking_budget_tokens: int | None) -> int | None:
@@ -255,6 +277,10 @@ def _parsed_anyway(data: str) -> JsonValue:
         return json.loads(encodable(json.dumps(chunk, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         raise _malformed("it is no JSON") from error
+
+
+def _too_long() -> ModelFailure:
+    return ModelFailure(ErrorKind.PROTOCOL, f"llama-server sent more than {MAX_CHARACTERS} characters in one answer")
 
 
 def _malformed(what: str) -> ModelFailure:

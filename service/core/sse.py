@@ -5,7 +5,7 @@ Above: `completion_stream`, which feeds what the network gives. Below: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,6 +58,7 @@ class SseDecoder:
     def __init__(self, *, max_line_bytes: int = MAX_LINE_BYTES, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max_line_bytes = max_line_bytes
         self._max_event_bytes = max_event_bytes
+        self._cap = min(max_line_bytes, max_event_bytes)
         self._partial = bytearray()
         self._cr_came_last = False
         self._begun = False
@@ -65,29 +66,27 @@ class SseDecoder:
         self._data_bytes = 0
         self._event = ""
 
-    def feed(self, chunk: bytes) -> Iterable[SseItem]:
+    def plain_payloads(self, chunk: bytes) -> list[bytes] | None:
+        """Take what llama-server nearly always sends, whole events of one line of data each, and give their data.
+
+        None, and nothing is taken, where it isn't that. A fifth of what it takes to look at each line.
+        """
+        if self._partial or self._data or self._event or not self._begun or chunk[-2:] != b"\n\n" or b"\r" in chunk:
+            return None
+        blocks = chunk[:-2].split(b"\n\n") if b"\n\n" in chunk[:-2] else [chunk[:-2]]
+        payloads: list[bytes] = []
+        for block in blocks:
+            if block[:6] != b"data: " or b"\n" in block or len(block) > self._cap:
+                return None
+            payloads.append(block[6:])
+        return payloads
+
+    def feed(self, chunk: bytes) -> Iterator[SseItem]:
         """Give the items that these bytes complete; they are to be taken before more is fed.
 
         Raises:
             ModelFailure: a line or an event passes its cap; what stood before it was given.
         """
-        return self._plain_events(chunk) or self._items(chunk)
-
-    def _plain_events(self, chunk: bytes) -> list[SseItem] | None:
-        """Give what llama-server nearly always sends: whole events of one line each; None where it isn't that.
-
-        A third of the time that it takes to look at each line (0.7 µs in place of 2).
-        """
-        if self._partial or self._data or self._event or not self._begun or chunk[-2:] != b"\n\n" or b"\r" in chunk:
-            return None
-        blocks = chunk[:-2].split(b"\n\n")
-        cap = min(self._max_line_bytes, self._max_event_bytes)
-        for block in blocks:
-            if block[:6] != b"data: " or b"\n" in block or len(block) > cap:
-                return None
-        return [SseEvent(_text(block[6:])) for block in blocks]
-
-    def _items(self, chunk: bytes) -> Iterator[SseItem]:
         if not chunk:
             return
         if self._cr_came_last and chunk[0] == _LF:
@@ -126,11 +125,11 @@ class SseDecoder:
         if name == b"data":
             self._add_data(value)
         elif name == b"event":
-            self._event = _text(value)
+            self._event = decoded(value)
         elif name == b"error":
-            yield SseError(_text(value))
+            yield SseError(decoded(value))
         elif not name:
-            yield SseComment(_text(value))
+            yield SseComment(decoded(value))
 
     def _add_data(self, value: bytes) -> None:
         self._data_bytes += len(value) + (1 if self._data else 0)
@@ -139,14 +138,15 @@ class SseDecoder:
         self._data.append(value)
 
     def _dispatch(self) -> SseEvent:
-        event = SseEvent(_text(b"\n".join(self._data)), self._event)
+        event = SseEvent(decoded(b"\n".join(self._data)), self._event)
         self._data.clear()
         self._data_bytes = 0
         self._event = ""
         return event
 
 
-def _text(value: bytes) -> str:
+def decoded(value: bytes) -> str:
+    """Give a text of the stream as the specification reads it."""
     return value.decode("utf-8", "replace")
 
 

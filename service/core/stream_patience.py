@@ -14,26 +14,38 @@ class StreamPatience:
 
     Of a server that is silent the slots are looked at twice, in the middle of its time and at the end: as long as
     a prompt moves on from one look to the next, the silence is taken as work.
+
+    `heard_at` is when bytes came last or their reading began, `advanced_at` when `advances` grew, a number that grows
+    with each token and each step of prompt processing; in seconds. The reader writes them at each token, so they
+    stand open: a call would cost more than what it does.
     """
 
     def __init__(self, *, liveness_ms: int, progress_ms: int) -> None:
         self._liveness_s = liveness_ms / 1000
         self._progress_s = progress_ms / 1000
-        self._advances = -1
-        self._stuck_at = 0.0
-        self._silent_at = 0.0
+        self.heard_at = 0.0
+        self.advances = -1
+        self.advanced_at = 0.0
+        # Of the silence that was looked at last: when it began, when it counts as begun, and what the slots showed.
+        self._looked_at_silence_of = 0.0
+        self._silent_since = 0.0
         self._slots: SlotsReport | None = None
 
     def begin(self, now: float, advances: int) -> float:
-        """Begin to wait for bytes; give the time, in seconds, at which `look` is due when none have come.
+        """Begin to wait for bytes; give the time, in seconds, at which `look` is due when none have come."""
+        self.heard_at = now
+        if advances != self.advances:
+            self.advances, self.advanced_at = advances, now
+        return self.look_at
 
-        `advances` grows with each token and each step of prompt processing.
-        """
-        if advances != self._advances:
-            self._advances, self._stuck_at = advances, now + self._progress_s
-        self._silent_at = now + self._liveness_s
-        self._slots = None
-        return min(now + self._liveness_s / 2, self._stuck_at)
+    @property
+    def look_at(self) -> float:
+        """The time at which the first look of this silence is due."""
+        return min(self.heard_at + self._liveness_s / 2, self._stuck_at)
+
+    @property
+    def _stuck_at(self) -> float:
+        return self.advanced_at + self._progress_s
 
     def is_stuck(self, now: float) -> bool:
         """Say whether nothing has advanced for too long: then no look changes that."""
@@ -45,13 +57,17 @@ class StreamPatience:
         Raises:
             ModelFailure: nothing came, or nothing that counts, for too long.
         """
+        if self.heard_at != self._looked_at_silence_of:
+            self._looked_at_silence_of = self._silent_since = self.heard_at
+            self._slots = None
         if self._slots is not None and slots is not None and slots.prompt_moved_since(self._slots):
-            self._silent_at = now + self._liveness_s
+            self._silent_since = now
         self._slots = slots
         if self.is_stuck(now):
             said = f"llama-server sent no token and no progress for {self._progress_s:g} s (progress_ms)"
             raise ModelFailure(ErrorKind.STALLED, said)
-        if now >= self._silent_at:
+        silent_at = self._silent_since + self._liveness_s
+        if now >= silent_at:
             said = f"llama-server was silent for {self._liveness_s:g} s (liveness_ms)"
             raise ModelFailure(ErrorKind.STALLED, said)
-        return min(self._silent_at, self._stuck_at)
+        return min(silent_at, self._stuck_at)

@@ -144,14 +144,20 @@ class Asking:
 
     async def _read(self, live: LiveSession, request: CompletionRequest, text: StepText) -> Answer:
         cap = _Cap(self._llama, live, request, text)
+        content, thought, wake = text.content, text.reasoning.pieces, live.feed.wake
 
         def take(deltas: Sequence[CompletionDelta]) -> bool:
             for delta in deltas:
-                text.take(delta)
-                if not isinstance(delta, ContentText):
+                if isinstance(delta, ContentText):
+                    # What nearly each delta is, so without a call.
+                    text.begun = True
+                    content.pieces.append(delta.text)
+                    content.length += len(delta.text)
+                else:
+                    text.take(delta)
                     _tell(live, text, delta)
-            live.feed.wake()
-            return len(text.reasoning.pieces) == cap.seen or cap.watch(text.reasoning_tokens)
+            wake()
+            return len(thought) == cap.seen or cap.watch(len(thought))
 
         async with aclosing(self._llama.stream(request, take)) as stream:
             async for item in stream:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from service.core.ids import SessionId, TurnId
 from service.core.signals import Signal
 from service.ports import StoredRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalEvent:
+class SignalEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A signal with the session and turn that it belongs to; None for what concerns all of them."""
 
     session: SessionId | None

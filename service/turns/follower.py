@@ -93,25 +93,22 @@ class Follower:
     async def __aiter__(self) -> AsyncIterator[Sequence[Event]]:
         if self._resync is not None:
             yield [self._event(self._turn, self._resync)]
+        feed = self._feed
+        recent = feed.recent
         while not self._ended:
             await self._waker.wait()
-            while not self._has_all and (records := await self._next_records()):
-                if events := self._told(records):
-                    yield events
-            if self._ended:
-                return
-            if self._feed.closing is not None:
-                yield [self._event(None, self._feed.closing)]
+            # Nearly always it is a token that a follower is woken for, and nothing is new in the log.
+            if not (recent and recent[-1].pos <= self._pos and self._alone and feed.joins == self._joins):
+                while records := await self._next_records():
+                    if events := self._told(records):
+                        yield events
+                if self._ended:
+                    return
+            if feed.closing is not None:
+                yield [self._event(None, feed.closing)]
                 return
             if events := self._in_flight():
                 yield events
-
-    @property
-    def _has_all(self) -> bool:
-        """Whether there is nothing new in the log, as is nearly always when a follower is woken: for a token."""
-        recent = self._feed.recent
-        alone = self._alone and self._feed.joins == self._joins
-        return alone and len(recent) > 0 and recent[-1].pos <= self._pos
 
     async def _next_records(self) -> Sequence[StoredRecord]:
         if self._ended:

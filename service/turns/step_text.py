@@ -58,9 +58,7 @@ class StepText:
         match delta:
             case ContentText(text=text):
                 self.begun = True
-                # At each token, so without a call.
-                self.content.pieces.append(text)
-                self.content.length += len(text)
+                self.content.add(text)
             case ReasoningText(text=text):
                 self.begun = True
                 self.reasoning.add(text)

@@ -79,22 +79,24 @@ class TextReader:
     def next_of(self, step: StepText | None) -> list[Event]:
         """Give what is new of the step in flight; from now on this reader is live."""
         live, self._live = self._live, True
-        if step is None or self._is_over(step):
+        if step is None or ((self._last is not None or step.turn == self._over[0]) and self._is_over(step)):
             return []
         at = self._at
         if at is None or at.step != step.step or at.attempt != step.attempt or at.turn != step.turn:
             at = self._at = _Place(turn=step.turn, step=step.step, attempt=step.attempt)
             if not live:
                 at.move_to_end_of(step)
-                said = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
-                return [self._event(step.turn, said)]
+                so_far = Partial(step=step.step, reasoning=step.reasoning.text, content=step.content.text)
+                return [self._event(step.turn, so_far)]
         events: list[Event] = []
         reasoning, content = step.reasoning, step.content
-        if len(reasoning.pieces) > at.reasoning_pieces:
+        if reasoning.length > at.reasoning_offset:
             events.append(self._thought(at, reasoning.since(at.reasoning_pieces)))
             at.reasoning_pieces, at.reasoning_offset = len(reasoning.pieces), reasoning.length
-        if len(content.pieces) > at.content_pieces:
-            events.append(self._said(at, content.since(at.content_pieces)))
+        if content.length > at.content_offset:
+            # Written out, as it is done for each token.
+            said = ContentDelta(step=at.step, text=content.since(at.content_pieces), offset=at.content_offset)
+            events.append(SignalEvent(session=self._session, turn=at.turn, signal=said))
             at.content_pieces, at.content_offset = len(content.pieces), content.length
         return events
 

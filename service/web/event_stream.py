@@ -16,6 +16,7 @@ from sse_starlette.sse import EventSourceResponse
 from starlette.types import Receive, Scope, Send
 
 from service.web.negotiation import EVENT_STREAM
+from service.web.security_headers import SEND_BODY
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +37,7 @@ class EventStream(EventSourceResponse):
         if scope["method"] == "HEAD":
             await super().__call__(scope, receive, send)
             return
-        stream = _Sending(self, send)
+        stream = _Sending(self, send, scope.get(SEND_BODY, send))
         with anyio.CancelScope() as following:
             sending = asyncio.create_task(stream.run(), name="send a stream")
             sending.add_done_callback(lambda _: following.cancel())
@@ -75,8 +76,9 @@ async def _ended(sending: asyncio.Task[None]) -> None:
 class _Sending:
     """What is sent of one response, and since when."""
 
-    def __init__(self, stream: EventStream, send: Send) -> None:
+    def __init__(self, stream: EventStream, send_head: Send, send: Send) -> None:
         self._stream = stream
+        self._send_head = send_head
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._ping_s = stream.ping_interval
@@ -90,17 +92,20 @@ class _Sending:
 
     async def run(self) -> None:
         """Send the head, the frames and the end."""
-        stream = self._stream
+        stream, send, now = self._stream, self._send, self._loop.time
         self._task = asyncio.current_task()
         self._timer = self._loop.call_later(min(self._ping_s, self._patience_s), self._look)
         try:
             start = {"type": "http.response.start", "status": stream.status_code, "headers": stream.raw_headers}
-            await self._send(start)
+            await self._send_head(start)
             async for frame in stream.frames:
                 if self._pinging is not None:
                     await self._pinging
                     self._pinging = None
-                await self._send_body(frame)
+                # As below, but without a call: at each token.
+                self._since = since = now()
+                await send({"type": "http.response.body", "body": frame, "more_body": True})
+                self._since, self._sent_at = None, since
         finally:
             self._timer.cancel()
             if self._pinging is not None:

@@ -16,7 +16,6 @@ from service.codec import encode_reading_signal, encode_signal, encode_stored
 from service.core.errors import StoreFailure
 from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.signals import ShuttingDown, StoreBroken
-from service.ports import StoredReadingRecord, StoredRecord
 from service.readings.feed import ReadingSignalEvent
 from service.readings.follower import ReadingEvent
 from service.turns.events import Event, SignalEvent
@@ -39,6 +38,8 @@ log = structlog.get_logger(__name__)
 
 def one_line(data: bytes) -> bytes:
     """Escape what some readers take for the end of a line, in UTF-8 JSON, where it stands in strings only."""
+    if b"\xe2\x80" not in data and b"\xc2\x85" not in data:
+        return data
     return (
         data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029").replace(b"\xc2\x85", b"\\u0085")
     )
@@ -46,13 +47,13 @@ def one_line(data: bytes) -> bytes:
 
 def frame(event: AnyEvent) -> bytes:
     """Write one event; only records have an id, because only they can be resumed from."""
-    if isinstance(event, StoredRecord | StoredReadingRecord):
-        data = one_line(encode_stored(event))
-        return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.pos, event.type.encode(), data)
     if isinstance(event, SignalEvent):
         data = one_line(encode_signal(event.session, event.turn, event.signal))
-    else:
+    elif isinstance(event, ReadingSignalEvent):
         data = one_line(encode_reading_signal(event.reading, event.signal))
+    else:
+        data = one_line(encode_stored(event))
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.pos, event.type.encode(), data)
     retry = RETRY_AFTER_SHUTDOWN if isinstance(event.signal, ShuttingDown) else b""
     return b"%sevent: %s\ndata: %s\n\n" % (retry, event.signal.type.encode(), data)
 

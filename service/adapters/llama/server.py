@@ -99,16 +99,22 @@ class LlamaHttp:
             if answer.status != _OK:
                 raise await self._refusal(answer.status, answer)
             patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
-            taking = _Taking(stream, take)
+            pulled: list[CompletionDelta] = []
+
+            def pull(deltas: Sequence[CompletionDelta]) -> bool:
+                pulled.extend(deltas)
+                return False
+
             with closing(StreamReading(answer, patience, self._poller)) as reading:
                 is_read = False
                 while not (is_read or stream.is_over):
                     try:
-                        is_read = await reading.push(taking.take, taking.advances)
+                        is_read = await reading.push(stream, take or pull)
                     except ModelFailure as failure:
                         stream.fail(failure)
-                    if taking.pulled or not (is_read or stream.is_over):
-                        yield taking.all_pulled()
+                    if pulled or not (is_read or stream.is_over):
+                        yield tuple(pulled)
+                        pulled.clear()
         finally:
             # The closed connection is what stops the server (L8).
             answer.close()
@@ -215,34 +221,6 @@ class LlamaHttp:
             return self._client.build_request(method, path)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         return self._client.build_request(method, path, content=body, headers=headers)
-
-
-class _Taking:
-    """What of a stream is handed on as it comes, or kept to be yielded."""
-
-    def __init__(self, stream: CompletionStream, take: Take | None) -> None:
-        self._stream = stream
-        self._take = take or self._pull
-        self.pulled: list[CompletionDelta] = []
-
-    def take(self, chunk: bytes) -> bool:
-        """Take a chunk; False when the stream is over, or whoever takes its deltas wants to await something."""
-        deltas = self._stream.feed(chunk)
-        return (not deltas or self._take(deltas)) and not self._stream.is_over
-
-    def advances(self) -> int:
-        """Give how far the stream has got."""
-        return self._stream.advances
-
-    def all_pulled(self) -> Sequence[CompletionDelta]:
-        """Give what was kept."""
-        pulled = tuple(self.pulled)
-        self.pulled.clear()
-        return pulled
-
-    def _pull(self, deltas: Sequence[CompletionDelta]) -> bool:
-        self.pulled += deltas
-        return False
 
 
 def _check_content_type(answer: Exchange) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
-from service.adapters.llama.exchange import Exchange
+from service.adapters.llama.exchange import Exchange, Sink
 from service.adapters.llama.failures import NETWORK_ERRORS
 from service.adapters.llama.slots_poller import SlotsPoller
+from service.core.completion_stream import CompletionStream
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.stream_patience import StreamPatience
+from service.ports import Take
 
 
 class StreamReading:
@@ -26,30 +27,25 @@ class StreamReading:
         self._poller = poller
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._look_at = 0.0
         self._reader = cast("asyncio.Task[object]", asyncio.current_task())
         self._waits = False
         # Looks at the slots while nothing comes for long.
         self._watching: asyncio.Task[ModelFailure] | None = None
         self._left: set[asyncio.Task[ModelFailure]] = set()
 
-    async def push(self, take: Callable[[bytes], bool], advances: Callable[[], int]) -> bool:
-        """Have chunks taken in the moment in which they come, until `take` gives False; True when there are no more.
+    async def push(self, stream: CompletionStream, take: Take) -> bool:
+        """Have `stream` take chunks, and `take` its deltas, in the moment in which they come.
 
-        `advances` gives a number that grows with all that counts as getting on.
+        Returns:
+            False when `take` wants to await something or the stream is over; True when no more will come.
 
         Raises:
             ModelFailure: nothing came, or nothing that counts, for too long; or the connection was lost.
             Exception: what `take` raised.
         """
-
-        def taken(chunk: bytes) -> bool:
-            goes_on = take(chunk)
-            if goes_on:
-                self._begin(advances())
-            return goes_on
-
-        self._begin(advances())
+        self._patience.begin(self._loop.time(), stream.advances)
+        self._set_timer()
+        taken = self._taking(stream, take)
         cancels_before = self._reader.cancelling()
         self._waits = True
         try:
@@ -74,20 +70,35 @@ class StreamReading:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _begin(self, advances: int) -> None:
-        self._look_at = self._patience.begin(self._loop.time(), advances)
-        if self._watching is not None:
-            self._stop_watching()
+    def _taking(self, stream: CompletionStream, take: Take) -> Sink:
+        patience, now = self._patience, self._loop.time
+
+        def taken(chunk: bytes) -> bool:
+            deltas = stream.feed(chunk)
+            if (deltas and not take(deltas)) or stream.is_over:
+                return False
+            patience.heard_at = heard_at = now()
+            if stream.advances != patience.advances:
+                patience.advances, patience.advanced_at = stream.advances, heard_at
+            if self._watching is not None:
+                self._stop_watching()
+            if self._timer is None:
+                self._set_timer()
+            return True
+
+        return taken
+
+    def _set_timer(self) -> None:
         if self._timer is None:
-            self._timer = self._loop.call_at(self._look_at, self._come_due)
+            self._timer = self._loop.call_at(self._patience.look_at, self._come_due)
 
     def _come_due(self) -> None:
         self._timer = None
         if not self._waits:
             # Something is awaited before more is taken: what takes up again sets the timer.
             return
-        if self._loop.time() < self._look_at:
-            self._timer = self._loop.call_at(self._look_at, self._come_due)
+        if self._loop.time() < self._patience.look_at:
+            self._set_timer()
             return
         self._watching = asyncio.create_task(self._watch(), name="watch a silent stream")
         self._watching.add_done_callback(self._end_read)
