@@ -24,7 +24,8 @@ from service.web.contract import TITLE, describe
 from service.web.dashboard_files import Dashboard, read_dashboard
 from service.web.guard import Guard
 from service.web.origins import AllowedNames
-from service.web.routes import BODIES, ROUTERS
+from service.web.plain_requests import ShortWays
+from service.web.routes import BODIES, ROUTERS, SHORT_WAYS
 from service.web.security_headers import SecurityHeaders
 from service.web.sse import leave_shutdown_to_followers
 
@@ -83,8 +84,10 @@ def _middleware(settings: Settings) -> list[Middleware]:
             max_upload_bytes=settings.max_upload_bytes,
         ),
     ]
+    # Innermost: what it answers has passed all the others.
+    short_ways = Middleware(ShortWays, ways=SHORT_WAYS)
     if not settings.allowed_origins:
-        return guard
+        return [*guard, short_ways]
     cors = Middleware(
         CORSMiddleware,
         allow_origins=sorted(names.origins),
@@ -92,7 +95,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         allow_headers=_ACCEPTED,
         expose_headers=_EXPOSED,
     )
-    return [*guard, cors]
+    return [*guard, cors, short_ways]
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -7,7 +7,7 @@ status phrase of RFC 9110.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -85,11 +85,17 @@ def problem_response(refused: RequestRefused, scope: Scope, headers: Mapping[str
 
 def install(app: FastAPI) -> None:
     """Answer everything that can go wrong in the app as a problem."""
-    app.add_exception_handler(RequestRefused, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _framework_refusal)
-    app.add_exception_handler(StoreFailure, _store_failed)
+    for kind, answer in _ANSWERS.items():
+        app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, _unexpected)
+
+
+async def answer_to(request: Request, error: Exception) -> Response | None:
+    """Answer what can go wrong where the framework doesn't; None for a mistake of ours, which is to be raised."""
+    for kind, answer in _ANSWERS.items():
+        if isinstance(error, kind):
+            return await answer(request, error)
+    return None
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -132,6 +138,14 @@ async def _store_failed(request: Request, error: Exception) -> Response:
     log.error("store.failed", path=request.url.path, reason=str(error))
     detail = "the store failed, and nothing of this request was kept; the service's log says why"
     return problem_response(RequestRefused(ProblemCode.INTERNAL, detail), request.scope)
+
+
+_ANSWERS: Mapping[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    RequestRefused: _refused,
+    RequestValidationError: _invalid,
+    HTTPException: _framework_refusal,
+    StoreFailure: _store_failed,
+}
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

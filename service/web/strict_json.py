@@ -10,8 +10,6 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
-from service.web.plain_requests import is_plain, short_way_of
-
 
 class StrictJsonRequest(Request):
     """A request whose body is read by RFC 8259; Python's own reader takes more than JSON."""
@@ -35,14 +33,8 @@ class StrictJsonRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the framework's handler."""
         handle = super().get_route_handler()
-        short_way = short_way_of(self.endpoint)
 
         async def handle_strictly(request: Request) -> Response:
-            strict = StrictJsonRequest(request.scope, request.receive)
-            if short_way is not None and is_plain(strict):
-                answer = await short_way(strict)
-                if answer is not None:
-                    return answer
-            return await handle(strict)
+            return await handle(StrictJsonRequest(request.scope, request.receive))
 
         return handle_strictly

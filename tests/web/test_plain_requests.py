@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -9,9 +10,8 @@ import httpx
 import pytest
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from service.web.plain_requests import with_short_way
-from service.web.routes.sessions import create_session
-from service.web.routes.turns import start_turn
+from service.web.plain_requests import ShortWay, ShortWays
+from service.web.routes import SHORT_WAYS
 from service.web.strict_json import StrictJsonRoute
 from tests.web.fakes import SESSION, FakeApplication
 from tests.web.serving import called
@@ -25,14 +25,16 @@ JSON_ANSWER = {"Accept": "application/json"}
 
 
 async def _short(request: Request) -> Response | None:
-    return None if await request.json() == "not this" else Response("short")
+    asked = await request.json()
+    if asked == "broken":
+        raise ValueError("a mistake of ours")
+    return None if asked == "not this" else Response(f"short {request.path_params['place']}")
 
 
 router = APIRouter(route_class=StrictJsonRoute)
 
 
-@router.post("/way")
-@with_short_way(_short)
+@router.post("/way/{place}")
 async def way(request: Request) -> Response:
     """Tell what came the ordinary way."""
     return Response(b"ordinary " + await request.body())
@@ -42,6 +44,7 @@ async def way(request: Request) -> Response:
 async def http() -> AsyncGenerator[httpx.AsyncClient]:
     app = FastAPI()
     app.include_router(router)
+    app.add_middleware(ShortWays, ways=(ShortWay(re.compile("/way/(?P<place>[^/]+)"), _short),))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client
 
@@ -49,8 +52,8 @@ async def http() -> AsyncGenerator[httpx.AsyncClient]:
 @pytest.mark.parametrize(
     ("asked", "way"),
     [
-        ({"json": 1}, "short"),
-        ({"json": 1, "headers": {"Accept": "text/html"}}, "short"),
+        ({"json": 1}, "short here"),
+        ({"json": 1, "headers": {"Accept": "text/html"}}, "short here"),
         ({"json": 1, "params": {"on_disconnect": "cancel"}}, "ordinary 1"),
         ({"json": 1, "headers": {"Prefer": "respond-async"}}, "ordinary 1"),
         ({"json": 1, "headers": {"Idempotency-Key": "k"}}, "ordinary 1"),
@@ -59,12 +62,17 @@ async def http() -> AsyncGenerator[httpx.AsyncClient]:
     ids=["plain", "accept", "query", "preference", "key", "declined"],
 )
 async def test_what_is_unusual_takes_the_ordinary_way(http: httpx.AsyncClient, asked: dict[str, Any], way: str) -> None:
-    assert (await http.post("/way", **asked)).text == way
+    assert (await http.post("/way/here", **asked)).text == way
 
 
-@pytest.mark.parametrize("endpoint", [create_session, start_turn])
-def test_sessions_and_turns_have_a_short_way(endpoint: object) -> None:
-    assert hasattr(endpoint, "short_way")
+async def test_what_has_no_answer_is_a_mistake_of_ours_and_raised(http: httpx.AsyncClient) -> None:
+    with pytest.raises(ValueError, match="a mistake of ours"):
+        await http.post("/way/here", json="broken")
+
+
+@pytest.mark.parametrize("path", ["/sessions", TURNS])
+def test_sessions_and_turns_have_a_short_way(path: str) -> None:
+    assert [way for way in SHORT_WAYS if way.path.fullmatch(path)]
 
 
 @pytest.mark.rules("H1", "H2")

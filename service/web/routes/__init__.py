@@ -36,5 +36,8 @@ ROUTERS = tuple(
 )
 """All routes, in the order in which the API is described."""
 
+SHORT_WAYS = (*sessions.SHORT_WAYS, *turns.SHORT_WAYS)
+"""The short ways of requests that ask for nothing unusual."""
+
 BODIES = (ReadingRequest, ReadingUpload)
 """Bodies that come in more than one form, so that their route reads them itself."""

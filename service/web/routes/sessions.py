@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -20,7 +21,7 @@ from service.web.deps import (
     only_query,
 )
 from service.web.negotiation import JSON
-from service.web.plain_requests import plain_body, with_short_way
+from service.web.plain_requests import ShortWay, plain_body
 from service.web.schemas.answers import SessionAnswer, SessionPage
 from service.web.schemas.listings import PromptAnswer
 from service.web.schemas.requests import SessionPatch, SessionRequest
@@ -52,13 +53,15 @@ async def _create_plainly(request: Request) -> Response | None:
     return Response(text, 201, {"Location": f"/sessions/{view.id}"}, media_type=JSON)
 
 
+SHORT_WAYS = (ShortWay(re.compile("/sessions"), _create_plainly),)
+
+
 @router.post(
     "/sessions",
     status_code=201,
     dependencies=[only_query()],
     responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN, ProblemCode.IDEMPOTENCY_MISMATCH),
 )
-@with_short_way(_create_plainly)
 async def create_session(
     app: ApplicationDep,
     owner: OwnerDep,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -21,7 +22,7 @@ from service.web.deps import (
     only_query,
 )
 from service.web.negotiation import answer_form
-from service.web.plain_requests import plain_body, with_short_way
+from service.web.plain_requests import ShortWay, plain_body
 from service.web.routes.turn_forms import GoingTurn, answer_turn, going_answers
 from service.web.schemas.answers import TurnAnswer, TurnList
 from service.web.schemas.requests import TurnRequest
@@ -54,6 +55,9 @@ async def _start_plainly(request: Request) -> Response | None:
     return await answer_turn(app, GoingTurn(session=session, turn=turn, owner=owner), form, request, settings)
 
 
+SHORT_WAYS = (ShortWay(re.compile("/sessions/(?P<session>[^/]+)/turns"), _start_plainly),)
+
+
 @router.post(
     "/sessions/{session}/turns",
     # A cursor means nothing here, and clients that add one to every address may (H6).
@@ -61,7 +65,6 @@ async def _start_plainly(request: Request) -> Response | None:
     response_model=TurnAnswer,
     responses={**_STARTED, **_START_REFUSALS},
 )
-@with_short_way(_start_plainly)
 async def start_turn(
     session: SessionPath,
     asked: Annotated[TurnRequest, Body()],
