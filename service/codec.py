@@ -226,19 +226,24 @@ def _writer_of(kind: type[Any]) -> Callable[[Any], JsonValue] | None:
 def _write_members(members: tuple[tuple[str, str, object], ...], value: object) -> JsonObject:
     written: JsonObject = {}
     for attribute, name, left_out in members:
-        member = getattr(value, attribute)
+        member: object = getattr(value, attribute)
         if left_out is MISSING or member != left_out:
-            written[name] = _to_json(member)
+            # As `_to_json` does it, without a call for each member.
+            write = _writer_of(type(member))
+            written[name] = member if write is None else write(member)
     return written
 
 
 def from_json(target: type, members: JsonObject) -> object:
-    """Build a dataclass of the core from JSON members; members that it doesn't know are passed over.
+    """Build a dataclass or a struct of the core from JSON members; members that it doesn't know are passed over.
 
     Raises:
         KeyError: a member without a default is missing.
         TypeError: a member has another type than the field.
+        ValueError: either of them, in a struct.
     """
+    if issubclass(target, msgspec.Struct):
+        return msgspec.convert(members, target)
     arguments: dict[str, object] = {}
     for attribute, name, read, required in _readers_of(target):
         if name in members:

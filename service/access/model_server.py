@@ -74,14 +74,21 @@ class ModelServer:
         Raises:
             ModelFailure: the server can't say.
         """
+        if (fresh := self._fresh()) is not None:
+            return fresh
         async with self._asking:
-            asked_at = self._asked_at
-            fresh = asked_at is not None and self._clock.monotonic() - asked_at < FACTS_AGE_S
-            if self._facts is None or not fresh:
-                self._learn(await self._llama.facts())
-                self._asked_at = self._clock.monotonic()
-            assert self._facts is not None  # learnt just now, or before
-            return self._facts
+            # Somebody else may have asked meanwhile.
+            if (fresh := self._fresh()) is not None:
+                return fresh
+            facts = await self._llama.facts()
+            self._learn(facts)
+            self._asked_at = self._clock.monotonic()
+            return facts
+
+    def _fresh(self) -> ServerFacts | None:
+        if self._asked_at is None or self._clock.monotonic() - self._asked_at >= FACTS_AGE_S:
+            return None
+        return self._facts
 
     async def facts_or_none(self) -> ServerFacts | None:
         """Give what is known, also when the server is away now; None when nothing ever was."""

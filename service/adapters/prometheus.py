@@ -52,6 +52,7 @@ class PrometheusMeter:
             buckets=_FILL_BUCKETS,
             registry=registry,
         )
+        self._children: dict[tuple[Counter, tuple[str, ...]], Counter] = {}
 
     def appended(self, records: Iterable[Record]) -> None:
         """Count records; see the port."""
@@ -66,20 +67,27 @@ class PrometheusMeter:
         """Give all of it in Prometheus' text format."""
         return generate_latest(self._registry)
 
+    def _of(self, counter: Counter, *labels: str) -> Counter:
+        """Give a counter's child; the library's own way to it takes a lock and writes the labels anew each time."""
+        child = self._children.get((counter, labels))
+        if child is None:
+            child = self._children[counter, labels] = counter.labels(*labels)
+        return child
+
     def _count(self, record: Record) -> None:
         match record:
             case StepUsage():
-                self._tokens.labels("cached").inc(record.cached_tokens)
-                self._tokens.labels("evaluated").inc(max(0, record.prompt_tokens - record.cached_tokens))
-                self._tokens.labels("generated").inc(record.completion_tokens)
+                self._of(self._tokens, "cached").inc(record.cached_tokens)
+                self._of(self._tokens, "evaluated").inc(max(0, record.prompt_tokens - record.cached_tokens))
+                self._of(self._tokens, "generated").inc(record.completion_tokens)
             case ToolResult(status=status):
-                self._calls.labels(status).inc()
+                self._of(self._calls, status).inc()
             case Attempt(kind=kind):
-                self._attempts.labels(kind).inc()
+                self._of(self._attempts, kind).inc()
             case CacheLoss(reason=reason, lost_tokens=lost_tokens):
-                self._losses.labels(reason).inc()
-                self._lost_tokens.labels(reason).inc(lost_tokens)
+                self._of(self._losses, reason).inc()
+                self._of(self._lost_tokens, reason).inc(lost_tokens)
             case TurnFinished(outcome=outcome, limit=limit):
-                self._turns.labels(outcome, limit or "none").inc()
+                self._of(self._turns, outcome, limit or "none").inc()
             case _:
                 pass

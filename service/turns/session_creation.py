@@ -41,7 +41,7 @@ class ChildAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """A new session; `entry` is its one record, and None for a fork, which has more."""
+    """A session that a request has made; `entry` is its one record, None where it has more or is known of old."""
 
     row: SessionRow
     entry: Entry | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.codec import decode_record
-from service.core.records import SessionCreated
+from service.core.records import Entry, SessionCreated
 from service.core.views import ContextFill, SessionView
 from service.ports import SessionRow
 from service.turns.compaction import ByHand
@@ -19,9 +19,12 @@ class Compacted:
     session: SessionView
 
 
-def session_view(row: SessionRow, context_tokens: int | None) -> SessionView:
-    """Give the session resource; `context_tokens` is the size of a slot, None while it isn't known (P7)."""
-    created = decode_record(row.created).record
+def session_view(row: SessionRow, context_tokens: int | None, first: Entry | None = None) -> SessionView:
+    """Give the session resource; `context_tokens` is the size of a slot, None while it isn't known (P7).
+
+    `first` is the log's first entry where it is at hand; else it is read from the row.
+    """
+    created = (first or decode_record(row.created)).record
     assert isinstance(created, SessionCreated)  # seq 1 is nothing else
     used = row.status.used_tokens
     fill = round(used / context_tokens, 4) if context_tokens else None

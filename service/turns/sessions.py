@@ -13,7 +13,7 @@ from service.core.decisions import DecisionAsked
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
-from service.core.records import PendingCall
+from service.core.records import Entry, PendingCall
 from service.core.request_key import RequestKey
 from service.core.session_status import SessionState
 from service.core.signals import ShuttingDown
@@ -31,7 +31,7 @@ from service.turns.live_sessions import LiveSessions
 from service.turns.pauses import Decided, Pauses
 from service.turns.recovery import resume_unfinished
 from service.turns.requests import SessionAsked, TurnAsked
-from service.turns.session_creation import SessionCreation
+from service.turns.session_creation import Created, SessionCreation
 from service.turns.session_view import Compacted, session_view
 from service.turns.store_follower import StoreFollower
 from service.turns.turn_waiting import TurnWaiting
@@ -77,16 +77,19 @@ class Sessions:
         """
         self._live.refuse_at_shutdown()
         async with self._keyed.first(key) as known:
-            row = await (self._make(asked, owner, key) if known is None else self._row(known.session, owner))
+            if known is None:
+                created = await self._make(asked, owner, key)
+            else:
+                created = Created(row=await self._row(known.session, owner))
         self._feeds.hub.wake()
-        return await self._view(row)
+        return await self._view(created.row, created.entry)
 
-    async def _make(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> SessionRow:
+    async def _make(self, asked: SessionAsked, owner: OwnerId, key: RequestKey | None) -> Created:
         source = None if asked.fork is None else await self._row(asked.fork.session, owner)
         created = await self._creation.create(asked, owner, source=source, key=key)
         if created.entry is not None:
             await self._live.made(created.row, [created.entry])
-        return created.row
+        return created
 
     async def view(self, session: SessionId, owner: OwnerId) -> SessionView:
         """Give the session resource."""
@@ -288,11 +291,11 @@ class Sessions:
         """Take no new turns, end the streams, and give running turns some time (H8)."""
         await self._live.shut_down(drain_s, ShuttingDown())
 
-    async def _view(self, row: SessionRow) -> SessionView:
-        view = session_view(row, self._server.context_tokens)
-        waits = row.status.child is not None and await self._pauses.waits(row)
-        status = replace(view.status, state=SessionState.AWAITING_APPROVAL) if waits else view.status
-        return replace(view, status=status)
+    async def _view(self, row: SessionRow, first: Entry | None = None) -> SessionView:
+        view = session_view(row, self._server.context_tokens, first)
+        if row.status.child is None or not await self._pauses.waits(row):
+            return view
+        return replace(view, status=replace(view.status, state=SessionState.AWAITING_APPROVAL))
 
     async def _row(self, session: SessionId, owner: OwnerId) -> SessionRow:
         row = await self._log.session(session)

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator
 from math import inf
 from typing import cast
 
-import anyio
 import structlog
 from sse_starlette.sse import EventSourceResponse
 from starlette.types import Receive, Scope, Send
@@ -38,16 +37,13 @@ class EventStream(EventSourceResponse):
             await super().__call__(scope, receive, send)
             return
         stream = _Sending(self, send, scope.get(SEND_BODY, send))
-        with anyio.CancelScope() as following:
-            sending = asyncio.create_task(stream.run(), name="send a stream")
-            sending.add_done_callback(lambda _: following.cancel())
-            try:
-                # A reader may have left already, and what follows from that is the sending's business.
-                await asyncio.sleep(0)
-                while (await receive())["type"] != "http.disconnect":
-                    pass
-            finally:
-                await _ended(sending)
+        sending = asyncio.create_task(stream.run(), name="send a stream")
+        try:
+            # A reader may have left already, and what follows from that is the sending's business.
+            await asyncio.sleep(0)
+            await _left(receive, sending, stream)
+        finally:
+            await _ended(sending)
         if stream.is_stuck:
             # The server closes the connection, because the response is incomplete.
             log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
@@ -64,11 +60,38 @@ class EventStream(EventSourceResponse):
         return self.ping_message_factory().encode()
 
 
+async def _left(receive: Receive, sending: asyncio.Task[None], stream: _Sending) -> None:
+    """Wait until the reader has left, or the sending has ended, well or not."""
+    following = cast("asyncio.Task[object]", asyncio.current_task())
+    cancels_before = following.cancelling()
+
+    def sending_ended(_: asyncio.Task[None]) -> None:
+        # When all is sent there is no reader any more, and the server says so by itself: no cancelling, which costs.
+        if not stream.is_sent:
+            following.cancel()
+
+    sending.add_done_callback(sending_ended)
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except asyncio.CancelledError:
+        if not sending.done() or stream.is_sent or following.uncancel() > cancels_before:
+            raise
+    finally:
+        sending.remove_done_callback(sending_ended)
+
+
 async def _ended(sending: asyncio.Task[None]) -> None:
-    """End the sending, if it goes on, and raise what it raised."""
-    with anyio.CancelScope(shield=True):
-        sending.cancel()
-        await asyncio.wait({sending})
+    """End the sending, if it goes on, and raise what it raised; a cancel that comes meanwhile waits for that."""
+    cancelled: asyncio.CancelledError | None = None
+    sending.cancel()
+    while not sending.done():
+        try:
+            await asyncio.wait({sending})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
     if not sending.cancelled():
         sending.result()
 
@@ -89,6 +112,7 @@ class _Sending:
         self._task: asyncio.Task[None] | None = None
         self._pinging: asyncio.Task[None] | None = None
         self.is_stuck = False
+        self.is_sent = False
 
     async def run(self) -> None:
         """Send the head, the frames and the end."""
@@ -112,7 +136,8 @@ class _Sending:
                 self._pinging.cancel()
             # Where a send was broken off, nothing else would end the follower.
             await stream.frames.aclose()
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        self.is_sent = True
 
     async def _send_body(self, body: bytes) -> None:
         self._since = since = self._loop.time()

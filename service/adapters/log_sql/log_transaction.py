@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Dialect, bindparam, delete, exists, insert, literal, select, update
 
 from service.adapters.log_sql.prepared import Prepared
-from service.adapters.log_sql.rows import Row, progress_row
+from service.adapters.log_sql.rows import NEW_LOG_COLUMNS, Row, progress_row
 from service.adapters.log_sql.tables import (
     LogKind,
     document_texts,
@@ -30,6 +30,7 @@ from service.ports import RecordDraft
 _HEAD = select(sessions.c.kind, sessions.c.key, sessions.c.head_seq, sessions.c.head_hash).where(
     sessions.c.id == bindparam("log")
 )
+_NEW_LOG = insert(sessions).returning(sessions.c.key)
 _PROGRESS = (
     update(sessions)
     .where(sessions.c.key == bindparam("of"))
@@ -45,6 +46,7 @@ class HotStatements:
         self.records = Prepared(insert(records), dialect)
         self.full_results = Prepared(insert(full_results), dialect)
         self.progress = Prepared(_PROGRESS, dialect)
+        self.new_log = Prepared(_NEW_LOG, dialect, columns=NEW_LOG_COLUMNS)
         self.document_texts = Prepared(insert(document_texts), dialect)
 
 
@@ -101,6 +103,12 @@ class LogTransaction:
     def forget_keys(self, before: datetime) -> None:
         """Forget the keys that were kept before a moment."""
         self._connection.execute(delete(request_keys).where(request_keys.c.created_at < format_time(before)))
+
+    def _insert_log(self, row: Row) -> int:
+        """Make a log's row; give its `key`."""
+        made = self._statements.new_log.first(self._connection, row)
+        assert made is not None  # it was inserted, or an error raised
+        return made[0]
 
     def _log(self, kind: LogKind, log: str) -> KnownLog | None:
         found = self._log_of_any_kind(log)

@@ -18,16 +18,20 @@ from service.adapters.log_sql.rows import Row
 class Prepared:
     """A statement for one dialect, with parameters by position; they are given by name."""
 
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        compiled = cast(SQLCompiler, statement.compile(dialect=dialect))
+    def __init__(self, statement: ClauseElement, dialect: Dialect, columns: Sequence[str] | None = None) -> None:
+        """Compile it; `columns` are those that an insert is given, None for all."""
+        compiled = cast(SQLCompiler, statement.compile(dialect=dialect, column_keys=columns))
         self._sql = str(compiled)
         self._names = tuple(compiled.positiontup or ())
 
     def first(self, connection: Connection, row: Row) -> Sequence[Any] | None:
-        """Run a query and give its first row."""
+        """Run a query, or an insert that returns something, and give its first row."""
         cursor = connection.connection.cursor()
         cursor.execute(self._sql, self._arranged(row))
-        return cursor.fetchone()
+        found = cursor.fetchone()
+        # An insert that returns something would else hold up the commit.
+        cursor.close()
+        return found
 
     def run(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Run the statement once for each row."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, select, update
 
 from service.adapters.log_sql import reading_queries
 from service.adapters.log_sql.log_transaction import KnownLog, LogTransaction, Placed
@@ -86,7 +86,7 @@ class ReadingWrites(LogTransaction):
         """
         self._refuse_taken(LogKind.READING, reading.id)
         row = hidden_reading_row(hidden, reading, status)
-        (key,) = cast("tuple[int]", self._connection.execute(insert(sessions), row).inserted_primary_key)
+        key = self._insert_log(row)
         self.heads[hidden] = KnownLog(LogKind.HIDDEN, key, chain.EMPTY)
 
     def add_texts(self, hidden: str, texts: Iterable[TextPart]) -> None:

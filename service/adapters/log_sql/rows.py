@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import RowMapping
 
-from service.adapters.log_sql.tables import HIDDEN_STATE, LogKind
+from service.adapters.log_sql.tables import HIDDEN_STATE, LogKind, sessions
 from service.codec import format_time, parse_time
 from service.core import chain
 from service.core.chain import Head
@@ -24,6 +24,9 @@ from service.ports.reading_log import NewReading, ReadingRow
 
 Row = Mapping[str, Any]
 """A row to be written, by its columns' names."""
+
+NEW_LOG_COLUMNS = tuple(column.name for column in sessions.columns if column is not sessions.c.key)
+"""What is given of a log that is made: all but the `key`, which the database gives."""
 
 _STATUS = TypeAdapter(SessionStatus)
 _READING_STATUS = TypeAdapter(ReadingStatus)
@@ -56,6 +59,10 @@ def hidden_reading_row(hidden: str, reading: NewReading, status: ReadingStatus) 
         "owner": reading.owner,
         "title": "",
         "metadata": dump_metadata({}),
+        "agent": None,
+        "parent_session": None,
+        "parent_turn": None,
+        "parent_call": None,
         "created_at": format_time(reading.created_at),
         **reading_state(status),
         "state": HIDDEN_STATE,

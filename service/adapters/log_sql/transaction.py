@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import delete, exists, insert, literal, select, update
 
@@ -45,8 +45,7 @@ class GroupTransaction(ReadingWrites):
         self._refuse_taken(LogKind.SESSION, session.id)
         if session.parent is not None and self._log(LogKind.SESSION, session.parent.session) is None:
             raise StoreFailure(f"the parent session {session.parent.session} is not there")
-        row = new_session_row(session, status)
-        (key,) = cast("tuple[int]", self._connection.execute(insert(sessions), row).inserted_primary_key)
+        key = self._insert_log(new_session_row(session, status))
         log = KnownLog(LogKind.SESSION, key, chain.EMPTY)
         self._keep_key(request_key, log, drafts, session.created_at)
         placed = self._extend(session.id, log, drafts, session_state(status), session.created_at)
