@@ -234,7 +234,7 @@ def _write_members(members: tuple[tuple[str, str, object], ...], value: object) 
     return written
 
 
-def from_json(target: type, members: JsonObject) -> object:
+def from_json(target: type[Any], members: JsonObject) -> object:
     """Build a dataclass or a struct of the core from JSON members; members that it doesn't know are passed over.
 
     Raises:
