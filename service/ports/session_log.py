@@ -135,10 +135,6 @@ class SessionLog(Protocol):
         """
         ...
 
-    async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
-        """Read the last record of this type and all after it; everything, when there is none."""
-        ...
-
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         ...

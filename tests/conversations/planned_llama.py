@@ -134,8 +134,8 @@ class PlannedLlama(ScriptedLlama):
         row = await house.log.session(session)
         assert row is not None
         assert row.parent is not None  # the first of a family has its plan before it asks
-        (stored, *_) = await house.log.read_from_last(row.parent.session, Assistant.type)
-        asked = decode_record(stored.body).record
+        above = await house.log.read(row.parent.session)
+        asked = decode_record([stored for stored in above if stored.type == Assistant.type][-1].body).record
         assert isinstance(asked, Assistant)  # it asked for the handoff
         place = [call.call for call in asked.tool_calls].index(row.parent.call)
         return _Script(list(self._scripts[row.parent.session].asked_last.calls[place].child))

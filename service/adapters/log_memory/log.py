@@ -122,14 +122,6 @@ class MemoryLog(MemoryReadings):
             window = [record for record in window if record.turn == turn]
         return up_to(window[:limit], max_bytes)
 
-    async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
-        """Read the last record of this type and all after it; everything, when there is none."""
-        records = self._records(session)
-        for index in range(len(records) - 1, -1, -1):
-            if records[index].type == record_type:
-                return records[index:]
-        return records[:]
-
     async def full_text(self, session: SessionId, seq: int) -> bytes | None:
         """Read the whole text of the cut result at this seq; None when the record has none (T9)."""
         kept = self._sessions.get(session)

@@ -114,10 +114,6 @@ class SqlLog(SqlReadings):
         window = queries.Window(after_seq=after_seq, after_pos=after_pos, limit=limit, max_bytes=max_bytes)
         return await self._reader.run(lambda connection: queries.read(connection, session, window, turn=turn))
 
-    async def read_from_last(self, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
-        """Read the last record of this type and all after it; everything, when there is none."""
-        return await self._reader.run(lambda connection: queries.read_from_last(connection, session, record_type))
-
     async def read_all(
         self, owner: OwnerId, *, after_pos: int, limit: int, max_bytes: int | None = None
     ) -> Sequence[StoredRecord]:

@@ -45,12 +45,6 @@ _OF_ALL = (
     .order_by(records.c.pos)
     .limit(bindparam("limit"))
 )
-_LAST_OF_TYPE = (
-    select(func.max(records.c.seq))
-    .where(records.c.session_key == _KEY, records.c.type == bindparam("type"))
-    .scalar_subquery()
-)
-_FROM_LAST = _RECORDS.where(records.c.seq >= func.coalesce(_LAST_OF_TYPE, 1)).order_by(records.c.seq)
 _FULL_TEXT = (
     select(full_results.c.body).join(records).where(records.c.session_key == _KEY, records.c.seq == bindparam("seq"))
 )
@@ -143,11 +137,6 @@ def read_all(connection: Connection, owner: OwnerId, window: Window) -> Sequence
         StoredRecord(session=SessionId(session), turn=turn, type=record_type, seq=seq, pos=pos, body=body, hash=hash_)
         for session, turn, record_type, seq, pos, body, hash_ in connection.execute(_OF_ALL, wanted)
     )
-
-
-def read_from_last(connection: Connection, session: SessionId, record_type: str) -> Sequence[StoredRecord]:
-    """Read the last record of a type and what follows; everything, when there is none."""
-    return list(_records(connection, _FROM_LAST, session, type=record_type))
 
 
 def _records(

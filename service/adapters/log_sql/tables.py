@@ -90,7 +90,6 @@ records = Table(
     UniqueConstraint("session_key", "seq"),
     Index("ix_records_session_key_pos", "session_key", "pos"),
     Index("ix_records_session_key_turn_seq", "session_key", "turn", "seq"),
-    Index("ix_records_session_key_type_seq", "session_key", "type", "seq"),
 )
 
 full_results = Table(

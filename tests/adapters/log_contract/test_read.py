@@ -82,25 +82,10 @@ async def test_a_turn_is_read_whole_when_another_turns_records_stand_between(log
     assert seqs(await log.read(session, turn=SECOND)) == [3, 5]
 
 
-async def test_a_log_is_read_from_the_last_record_of_a_type(log: SessionLog) -> None:
-    session, _ = await two_turns(log)
-
-    assert seqs(await log.read_from_last(session, "turn_finished")) == [4, 5, 6, 7]
-    assert seqs(await log.read_from_last(session, "user")) == [5, 6, 7]
-    assert seqs(await log.read_from_last(session, "usage")) == [7]
-
-
-async def test_without_a_record_of_the_type_all_is_read(log: SessionLog) -> None:
-    session, records = await two_turns(log)
-
-    assert list(await log.read_from_last(session, "summary")) == records
-
-
 async def test_a_session_that_is_not_there_has_no_records(log: SessionLog) -> None:
     await two_turns(log)
 
     assert await log.read(SessionId("ses_none")) == []
-    assert await log.read_from_last(SessionId("ses_none"), "user") == []
 
 
 async def test_what_is_read_is_not_changed_by_later_appends(log: SessionLog) -> None:

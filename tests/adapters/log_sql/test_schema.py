@@ -28,10 +28,6 @@ READS: dict[str, tuple[Callable[[Store], Awaitable[Any]], set[str]]] = {
         lambda log: log.read(SESSION, turn=TurnId("trn_1")),
         {"records session_key=? AND turn=? AND seq>?"},
     ),
-    "read from last": (
-        lambda log: log.read_from_last(SESSION, "turn_finished"),
-        {"records session_key=? AND type=?", "records session_key=? AND seq>?"},
-    ),
     "full text": (
         lambda log: log.full_text(SESSION, 2),
         {"records session_key=? AND seq=?", "full_results rowid=?"},
