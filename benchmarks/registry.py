@@ -10,6 +10,7 @@ from collections.abc import Callable
 import benchmarks.cache.run
 import benchmarks.growth.run
 import benchmarks.log.run
+import benchmarks.reading.obedient.run
 import benchmarks.startup.run
 from benchmarks.overhead.modes import FIRST_TOKEN, FLOOD, MEMORY, MOST_STREAMS, PACED_FEW, PACED_MANY, SHORT_TURNS, Mode
 from benchmarks.overhead.rounds import Plan, measure
@@ -32,6 +33,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "most_streams": _overhead(MOST_STREAMS),
     # It counts tokens, of which each round gives the same, and takes minutes.
     "cache": lambda _: benchmarks.cache.run.measure(1),
+    # A round takes more than a minute, and its tokens are nearly the same in each.
+    "reading": lambda plan: benchmarks.reading.obedient.run.measure(1, say=plan.say),
     "growth": lambda plan: benchmarks.growth.run.measure(plan.rounds),
     "log": lambda plan: benchmarks.log.run.measure(plan.rounds),
     "startup": lambda plan: benchmarks.startup.run.measure(plan.rounds),

@@ -66,6 +66,18 @@ says that it evaluated is compared with what was new in the prompt; the rest was
 The naive clients send the same messages themselves: one appends only, one writes the time into its system prompt, one
 keeps the last messages only.""",
     ),
+    "reading": Description(
+        heading="A long text, read chunk by chunk",
+        text="""\
+Two loops read the same text on a real llama-server with a small model, until each has answered one question. Both read
+the same chunks to the last one. Turnkeeper's gated reading asks at each chunk whether something is to be noted; the
+other loop writes its whole memory anew at each chunk, always in the same words, which is its best case for the cache.
+The replies are dictated, token by token, as a model would write them that does as it is told: yes at the one chunk with
+the answer, and memories of the same size in both loops. The server evaluates and samples all of these tokens, and
+counts the tokens and its own time itself; a dictated token takes it longer than a free one, which favours the gates a
+little. So the figures are what the gates save where a model obeys them. What a real model writes, and whether it obeys
+or answers right, is not shown by them. It is one small size, read once; [Readings](readings.md) has others.""",
+    ),
     "growth": Description(
         heading="How cost grows",
         text="""\

@@ -110,6 +110,12 @@ PLOTS = (
         measures=("prompt tokens evaluated again that need not be",),
     ),
     Plot(
+        name="reading",
+        title="How long a reading takes, with dictated replies",
+        benchmark="reading",
+        measures=("time of a reading", "llama-server's own time"),
+    ),
+    Plot(
         name="growth-records",
         title="CPU per turn by the length of the session's log",
         benchmark="growth",

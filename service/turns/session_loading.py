@@ -17,6 +17,9 @@ from service.ports import Clock, Meter, SessionLog, SessionRow
 from service.turns.feed import Feed, Feeds
 from service.turns.live_session import LiveSession, baseline_of
 
+READ_AT_ONCE = 1024
+"""Records that are read in one go: a reader's thread that fetches many more of them holds up the loop."""
+
 LOADED_AT_ONCE = 256
 """Records that are decoded, folded and projected in one go: some milliseconds."""
 
@@ -39,13 +42,16 @@ class SessionLoading:
             StoreFailure: it can't be read.
         """
         feed = await feed_of(row, self._feeds, self._log)
-        stored = await self._log.read(row.id)
         live = await self._empty(row, baseline_of(row.created), feed)
-        for start in range(0, len(stored), LOADED_AT_ONCE):
-            live.load(decode_record(record.body) for record in stored[start : start + LOADED_AT_ONCE])
-            # A log of 100,000 records takes seconds, which belong to everybody.
-            await asyncio.sleep(0)
-        return live
+        # Nobody else appends to a session that is being loaded, so its pages are one log.
+        while True:
+            stored = await self._log.read(row.id, after_seq=live.last_seq, limit=READ_AT_ONCE)
+            for start in range(0, len(stored), LOADED_AT_ONCE):
+                live.load(decode_record(record.body) for record in stored[start : start + LOADED_AT_ONCE])
+                # A log of 100,000 records takes seconds, which belong to everybody.
+                await asyncio.sleep(0)
+            if len(stored) < READ_AT_ONCE:
+                return live
 
     async def made(self, row: SessionRow, entries: Sequence[Entry]) -> LiveSession:
         """Give a session that was just made with these records, which need not be read."""

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.overhead.modes import FLOOD, MEMORY, MODES, MOST_STREAMS, PACED_FEW, PACED_MANY, SHORT_TURNS, Mode
+from benchmarks.registry import BENCHMARKS
 from benchmarks.report.bars import Bars, Group, as_svg
 from benchmarks.report.descriptions import DESCRIPTIONS
 from benchmarks.report.files import differences, rendered, write
@@ -165,7 +166,12 @@ def test_the_page_names_machine_versions_and_each_picture() -> None:
 
 
 def test_each_benchmark_has_words_on_the_page() -> None:
-    assert {mode.benchmark for mode in MODES} | {"cache", "growth", "log", "startup"} == set(DESCRIPTIONS)
+    others = {"cache", "reading", "growth", "log", "startup"}
+    assert {mode.benchmark for mode in MODES} | others == set(DESCRIPTIONS)
+
+
+def test_benchmarks_stand_on_the_page_in_the_order_in_which_they_run() -> None:
+    assert list(DESCRIPTIONS) == list(BENCHMARKS)
 
 
 def test_pictures_are_xml_whatever_names_hold() -> None:

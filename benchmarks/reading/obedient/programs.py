@@ -14,6 +14,8 @@ from service.cli.demo.plan import HOST, Command, packaged_model
 from service.cli.demo.readiness import NeverReady, wait_until_ready
 
 _READY_WITHIN_S = 120
+# Said in full, since not only this word starts a measurement.
+_INSTEAD = "python -m benchmarks.reading.obedient --llama-url takes one that runs"
 _TETHERED = (sys.executable, "-m", "service.cli.demo.tether")
 
 
@@ -26,7 +28,7 @@ async def own_llama_server(logs: Path, *, context: int, threads: int | None) -> 
     """
     model = packaged_model()
     if model is None:
-        raise BenchmarkFailed("the demo's llama-server is not installed: name one that runs, --llama-url")
+        raise BenchmarkFailed(f"the demo's llama-server is not installed; {_INSTEAD}")
     port = _free_port()
     # No memory for prompts that the slot holds no more: else one reader would find those of its round before.
     options = ["--ctx-size", str(context), "--parallel", "1", "--cache-ram", "0"]

@@ -12,7 +12,7 @@ import httpx
 
 from benchmarks.reading.attempts import Attempt, attempt
 from benchmarks.reading.failures import BenchmarkFailed
-from benchmarks.reading.http_answers import json_object
+from benchmarks.reading.http_answers import json_object, words_of
 from benchmarks.reading.obedient.counters import Counted, counted
 from benchmarks.reading.rivals.rival import Rival
 from benchmarks.reading.tasks import Task
@@ -78,7 +78,9 @@ class Rounds:
         """Measure.
 
         Raises:
-            BenchmarkFailed: a loop did not do what was dictated, or they did not read the same chunks.
+            BenchmarkFailed: a loop did not do what was dictated, or they did not read the same chunks, or the server
+                is gone.
+            AttemptFailed: the server refuses to write without dictation.
         """
         taken: dict[str, list[tuple[Attempt, Counted]]] = {gated.name: [], always.name: []}
         free: list[Counted] = []
@@ -119,7 +121,11 @@ class Rounds:
             "ignore_eos": True,
             "temperature": 0,
         }
-        json_object(await self._http.post(f"{self._llama_url}/completion", json=body), "/completion")
+        try:
+            answer = await self._http.post(f"{self._llama_url}/completion", json=body)
+        except httpx.HTTPError as error:
+            raise BenchmarkFailed(f"/completion: {words_of(error)}") from error
+        json_object(answer, "/completion")
         return await counted(self._http, self._llama_url) - before
 
 
