@@ -66,7 +66,8 @@ class Feed:
     def __init__(self, session: SessionId, hub: Hub) -> None:
         self.session = session
         self._hub = hub
-        self.recent: deque[StoredRecord] = deque(maxlen=RECENT_RECORDS)
+        # A list, since a deque takes room for 64 at once, and most sessions have a handful.
+        self.recent: list[StoredRecord] = []
         self.step: StepText | None = None
         self.closing: Signal | None = None
         self._newest: dict[tuple[str, TurnId | None], tuple[int, SignalEvent]] = {}
@@ -75,13 +76,16 @@ class Feed:
         self._wakers: set[Wakes] = set()
         self._family_wakers: set[Wakes] = set()
         self._parent: Feed | None = None
-        self._children: WeakSet[Feed] = WeakSet()
+        # Made for the first child: an empty one takes a kilobyte, and few sessions hand over.
+        self._children: WeakSet[Feed] | None = None
         self.appends = 0
         self.joins = 0
 
     def join(self, parent: Feed) -> None:
         """Take this session for a child of that one: whoever follows that one is told of this one, too."""
         self._parent = parent
+        if parent._children is None:
+            parent._children = WeakSet()
         parent._children.add(self)
         for above in parent._upwards():
             above.joins += 1
@@ -101,7 +105,7 @@ class Feed:
     def family(self) -> Iterator[Feed]:
         """Give this feed and those of the children at every depth that are in memory."""
         yield self
-        for child in list(self._children):
+        for child in list(self._children or ()):
             yield from child.family()
 
     @property
@@ -128,6 +132,7 @@ class Feed:
             # A write that was taken for failed may have happened: its records are in the log only.
             self.recent.clear()
         self.recent.extend(records)
+        del self.recent[:-RECENT_RECORDS]
         for feed in self._upwards():
             feed.appends += 1
         self._hub.appends += 1

@@ -12,8 +12,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import bootstrap
 from service.bootstrap import Application
@@ -37,7 +37,25 @@ _ACCEPTED = ["Content-Type", "Prefer", "Last-Event-ID", "Idempotency-Key"]
 
 
 class WebApp(FastAPI):
-    """The app with its own description: problem documents in place of the framework's errors."""
+    """The app with its own description, problem documents in place of the framework's errors, and a front.
+
+    What stands before the routes stands before the framework's own middlewares too: they know errors, traces and
+    bounds of bodies, which is all done here, and each is passed again whenever a stream's task is resumed.
+    """
+
+    front: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of the server, or the lifespan."""
+        if scope["type"] != "http" or self.front is None:
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.front(scope, receive, send)
+
+    async def behind_front(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve what has passed the front."""
+        await super().__call__(scope, receive, send)
 
     def openapi(self) -> JsonObject:
         """Describe the API, once."""
@@ -59,7 +77,6 @@ def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
     app = WebApp(
         title=TITLE,
         lifespan=lifespan,
-        middleware=_middleware(settings),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -69,33 +86,26 @@ def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.front = _front(app.behind_front, settings)
     return app
 
 
-def _middleware(settings: Settings) -> list[Middleware]:
-    """List what each request passes, outermost first."""
+def _front(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Put together what each request passes, here from the innermost to the outermost."""
     names = AllowedNames.of(settings.host, settings.allowed_hosts, settings.allowed_origins)
-    guard = [
-        Middleware(SecurityHeaders),
-        Middleware(
-            Guard,
-            names=names,
-            max_body_bytes=settings.max_body_bytes,
-            max_upload_bytes=settings.max_upload_bytes,
-        ),
-    ]
-    # Innermost: what it answers has passed all the others.
-    short_ways = Middleware(ShortWays, ways=SHORT_WAYS)
-    if not settings.allowed_origins:
-        return [*guard, short_ways]
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=sorted(names.origins),
-        allow_methods=["GET", "POST", "PATCH", "DELETE"],
-        allow_headers=_ACCEPTED,
-        expose_headers=_EXPOSED,
+    front: ASGIApp = ShortWays(app, ways=SHORT_WAYS)
+    if settings.allowed_origins:
+        front = CORSMiddleware(
+            front,
+            allow_origins=sorted(names.origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=_ACCEPTED,
+            expose_headers=_EXPOSED,
+        )
+    guard = Guard(
+        front, names=names, max_body_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes
     )
-    return [*guard, cors, short_ways]
+    return SecurityHeaders(guard)
 
 
 def _operation_id(route: APIRoute) -> str:

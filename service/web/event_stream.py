@@ -64,10 +64,11 @@ async def _left(receive: Receive, sending: asyncio.Task[None], stream: _Sending)
     """Wait until the reader has left, or the sending has ended, well or not."""
     following = cast("asyncio.Task[object]", asyncio.current_task())
     cancels_before = following.cancelling()
+    waits = True
 
     def sending_ended(_: asyncio.Task[None]) -> None:
         # When all is sent there is no reader any more, and the server says so by itself: no cancelling, which costs.
-        if not stream.is_sent:
+        if waits and not stream.is_sent:
             following.cancel()
 
     sending.add_done_callback(sending_ended)
@@ -78,7 +79,8 @@ async def _left(receive: Receive, sending: asyncio.Task[None], stream: _Sending)
         if not sending.done() or stream.is_sent or following.uncancel() > cancels_before:
             raise
     finally:
-        sending.remove_done_callback(sending_ended)
+        # It may be on its way already, so that to remove it would not be enough.
+        waits = False
 
 
 async def _ended(sending: asyncio.Task[None]) -> None:

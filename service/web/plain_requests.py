@@ -36,7 +36,7 @@ class ShortWay:
 
 
 class ShortWays:
-    """Answer what may take a short way; stands behind all else that stands before the routes."""
+    """Answer what may take a short way; stands behind all else that stands before the framework."""
 
     def __init__(self, app: ASGIApp, ways: Sequence[ShortWay]) -> None:
         self._app = app
@@ -44,18 +44,31 @@ class ShortWays:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of the server."""
-        app: ASGIApp = self._app
+        way = self._way_of(scope)
+        if way is None:
+            await self._app(scope, receive, send)
+            return
+        request = StrictJsonRequest(scope, receive)
+        try:
+            answer = await way.answer(request)
+        except Exception as error:  # not swallowed: a mistake of ours is raised again, for the server's log
+            answer, is_ours = await answer_to(request, error)
+            await answer(scope, receive, send)
+            if is_ours:
+                raise
+            return
+        if answer is None:
+            await self._app(scope, _from_the_beginning(await request.body(), receive), send)
+            return
+        await answer(scope, receive, send)
+
+    def _way_of(self, scope: Scope) -> ShortWay | None:
         if _is_plain(scope):
             for way in self._ways:
                 if found := way.path.fullmatch(scope["path"]):
-                    request = StrictJsonRequest({**scope, "path_params": found.groupdict()}, receive)
-                    answer = await _answer_of(way, request)
-                    if answer is not None:
-                        app = answer
-                    else:
-                        receive = _from_the_beginning(await request.body(), receive)
-                    break
-        await app(scope, receive, send)
+                    scope["path_params"] = found.groupdict()
+                    return way
+        return None
 
 
 async def plain_body(request: Request, model: type[Body]) -> Body | None:
@@ -75,16 +88,6 @@ def _is_plain(scope: Scope) -> bool:
         and not scope.get("root_path")
         and _UNUSUAL.isdisjoint([name for name, _ in scope["headers"]])
     )
-
-
-async def _answer_of(way: ShortWay, request: Request) -> Response | None:
-    try:
-        return await way.answer(request)
-    except Exception as error:  # not swallowed: what has no answer is raised again
-        answer = await answer_to(request, error)
-        if answer is None:
-            raise
-        return answer
 
 
 def _from_the_beginning(body: bytes, receive: Receive) -> Receive:

@@ -20,7 +20,6 @@ from starlette.types import Scope
 
 from service.core.errors import ProblemCode, RequestRefused, StoreFailure
 from service.core.json_types import JsonObject
-from service.web.security_headers import SECURITY_HEADERS
 from service.web.validation import refused_for
 
 MEDIA_TYPE = "application/problem+json"
@@ -90,12 +89,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-async def answer_to(request: Request, error: Exception) -> Response | None:
-    """Answer what can go wrong where the framework doesn't; None for a mistake of ours, which is to be raised."""
+async def answer_to(request: Request, error: Exception) -> tuple[Response, bool]:
+    """Answer what can go wrong where the framework doesn't; the flag says that it is a mistake of ours."""
     for kind, answer in _ANSWERS.items():
         if isinstance(error, kind):
-            return await answer(request, error)
-    return None
+            return await answer(request, error), False
+    return await _unexpected(request, error), True
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -151,5 +150,4 @@ _ANSWERS: Mapping[type[Exception], Callable[[Request, Exception], Awaitable[Resp
 async def _unexpected(request: Request, error: Exception) -> Response:
     # The server logs the error with its traceback; the caller is told nothing of it (K5).
     detail = "the service made a mistake; its log says which"
-    # Answered outside of all middleware, so its headers are set here.
-    return problem_response(RequestRefused(ProblemCode.INTERNAL, detail), request.scope, SECURITY_HEADERS)
+    return problem_response(RequestRefused(ProblemCode.INTERNAL, detail), request.scope)

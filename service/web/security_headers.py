@@ -74,7 +74,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
-                present = {name for name, _ in headers}
+                present = {name.lower() for name, _ in headers}
                 message["headers"] = [*headers, *[pair for pair in _PAIRS if pair[0] not in present]]
             await send(message)
 
