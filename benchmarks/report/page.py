@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from benchmarks.report.descriptions import DESCRIPTIONS, Description
 from benchmarks.report.plots import PLOTS
+from benchmarks.report.profile import PROFILE
 from benchmarks.report.tables import Table, as_markdown, tables_of
 from benchmarks.report.targets import TARGETS, verdict
 from benchmarks.results import Results
@@ -42,7 +43,7 @@ python -m benchmarks.peers install all                # the peers, each into an 
 
 def page(results: Results) -> str:
     """Write the page."""
-    parts = [_HEAD, _TARGETS, targets_table(results), _HOW, *_benchmarks(results), _surroundings(results)]
+    parts = [_HEAD, _TARGETS, targets_table(results), PROFILE, _HOW, *_benchmarks(results), _surroundings(results)]
     return "\n\n".join(parts) + "\n"
 
 
