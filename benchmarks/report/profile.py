@@ -18,9 +18,9 @@ Python's and of C functions, a session with a turn 2,480; before anybody had loo
   would take to write a token's frame in the callback in which its bytes come, past the task of the stream (about 10 µs
   of CPU, and of the latency), and then to have the way from chunk to frame compiled.
 - **A turn** is three connections, three commits and those 2,480 calls. Of its time a fifth is the kernel's, a quarter
-  that of the store's thread (three waits for the disk with their pages; the turns of 16 clients share some of them), the
-  rest the interpreter's; with the store in memory it is a third less. A half is in our own code, a third in uvicorn,
-  asyncio and pydantic. It would take fewer commits (the message, the answer and the session are one each, because each
-  is answered for by itself), or a second process for the store, or a server that is not Python's.
+  that of the store's thread (three waits for the disk with their pages; the turns of 16 clients share some), the rest
+  the interpreter's; with the store in memory it is a third less. A half is in our own code, a third in uvicorn, asyncio
+  and pydantic. It would take fewer commits (the session, the message and the answer are one each, because each is
+  answered for by itself), or a second process for the store, or a server that is not Python's.
 - **The first token** waits for the message's commit (0.4 ms on a quiet disk, and more beside others that write) and
   for a connection to llama-server (0.2 ms), which is made when the message is on disk. The two could overlap."""
