@@ -71,10 +71,12 @@ class UnreadableRecord(StoreFailure):
 
 def encode_record(entry: Entry) -> bytes:
     """Encode a record with its envelope: the body that is stored and hashed (S3)."""
-    members = to_json(entry.record)
+    return _in_envelope(entry, {"session": entry.session, "turn": entry.turn})
+
+
+def _in_envelope(entry: Entry | ReadingEntry, whose: JsonObject) -> bytes:
+    members = to_json(entry.record) | whose
     members["type"] = entry.record.type
-    members["session"] = entry.session
-    members["turn"] = entry.turn
     members["seq"] = entry.seq
     members["time"] = format_time(entry.time)
     return _SORTING_WRITER.encode(members).encode()
@@ -125,12 +127,7 @@ def decode_said(body: bytes) -> Said:
 
 def encode_reading_record(entry: ReadingEntry) -> bytes:
     """Encode a reading's record with its envelope: the body that is stored and hashed (S3)."""
-    members = to_json(entry.record)
-    members["type"] = entry.record.type
-    members["reading"] = entry.reading
-    members["seq"] = entry.seq
-    members["time"] = format_time(entry.time)
-    return _SORTING_WRITER.encode(members).encode()
+    return _in_envelope(entry, {"reading": entry.reading})
 
 
 def decode_reading_record(body: bytes) -> ReadingEntry:

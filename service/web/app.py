@@ -43,11 +43,12 @@ class WebApp(FastAPI):
     bounds of bodies, which is all done here, and each is passed again whenever a stream's task is resumed.
     """
 
-    front: ASGIApp | None = None
+    front: ASGIApp
+    """What a request meets first; it hands on to `behind_front`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of the server, or the lifespan."""
-        if scope["type"] != "http" or self.front is None:
+        if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
         scope["app"] = self

@@ -152,12 +152,13 @@ async def test_endless_nesting_is_refused(http: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.rules("K5")
+@pytest.mark.parametrize("asked", [("GET", "/sessions/ses_1"), ("POST", TURNS)], ids=["ordinary way", "short way"])
 async def test_a_mistake_of_ours_tells_callers_nothing_of_itself(
-    http: httpx.AsyncClient, sessions: FakeSessions
+    http: httpx.AsyncClient, sessions: FakeSessions, asked: tuple[str, str]
 ) -> None:
     sessions.refusal = RuntimeError("password is hunter2")
 
-    response = await http.get("/sessions/ses_1")
+    response = await http.request(*asked, json={"content": "Hi"})
 
     problem(response, 500, "internal")
     assert "hunter2" not in response.text
