@@ -51,7 +51,7 @@ class Ground:
         process = ServerProcess(subject.name, subject.command(place), folder=folder, core=self.cores.server)
         try:
             await process.wait_until_it_listens(address, _STARTS_S)
-            target = Target(subject, address, pid=process.pid, upstream=self.upstream)
+            target = Target(subject, address, pid=process.pid, upstream=self.upstream, process=process)
             await warm_up(target)
             yield target
         finally:

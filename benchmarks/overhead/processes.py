@@ -79,13 +79,25 @@ class ServerProcess:
         """Give the end of what it printed."""
         return self._log.read_bytes()[-_SHOWN_BYTES:].decode("utf-8", "replace").strip()
 
+    def pause(self) -> None:
+        """Stop it and all that it started where they stand."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on after a pause; one that runs runs on."""
+        self._signal(signal.SIGCONT)
+
     def end(self) -> None:
-        """End it and all that it started: asked to at first, then made to."""
+        """End it and all that it started, also in a pause: asked to at first, then made to."""
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, number)
+            self._signal(number)
+            self.go_on()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
 
 
 async def _takes_connections(address: Address) -> bool:

@@ -83,7 +83,8 @@ async def _rounds_of(mode: Mode, targets: Sequence[Target], plan: Plan) -> list[
     chosen = [t for t in targets if (mode.for_peers or not t.is_peer) and (mode.has_upstream or not t.is_upstream)]
     for number in range(plan.rounds):
         for target in chosen:
-            await seen.measure(target, number, plan)
+            with target.alone(targets):
+                await seen.measure(target, number, plan)
     return seen.figures()
 
 

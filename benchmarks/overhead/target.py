@@ -1,17 +1,21 @@
 """A subject that runs, as the modes see it: its process, and a way to open answers.
 
-Above: the modes. Below: the subjects and their adapters, the answers, what a process has used.
+Above: the modes. Below: the subjects and their adapters, the answers, the processes and what one has used.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from benchmarks.overhead import usage
 from benchmarks.overhead.adapters import Address, measured_request, setup_request
 from benchmarks.overhead.answers import Answer, Tally
 from benchmarks.overhead.failures import MeasurementFailed
 from benchmarks.overhead.fake_llama import running_streams
+from benchmarks.overhead.processes import ServerProcess
 from benchmarks.overhead.subjects import Subject
 
 _SETUP_S = 30
@@ -20,9 +24,11 @@ _LOOK_AGAIN_S = 0.1
 
 
 class Target:
-    """One running subject; `upstream` is the fake llama-server behind it."""
+    """One running subject; `upstream` is the fake llama-server behind it, `process` what runs but for the others."""
 
-    def __init__(self, subject: Subject, address: Address, *, pid: int, upstream: Address) -> None:
+    def __init__(
+        self, subject: Subject, address: Address, *, pid: int, upstream: Address, process: ServerProcess | None = None
+    ) -> None:
         self.name = subject.name
         self.is_peer = subject.is_peer
         self.is_upstream = subject.is_upstream
@@ -30,6 +36,23 @@ class Target:
         self._address = address
         self._pid = pid
         self._upstream = upstream
+        self._process = process
+
+    @contextmanager
+    def alone(self, others: Sequence[Target]) -> Generator[None]:
+        """Let the others rest for the body's time, so that what they do by themselves is not measured with this one.
+
+        A server of many packages has timers and threads, and what it has written is still on its way to the disk.
+        """
+        resting = [target._process for target in others if target is not self and target._process is not None]
+        for process in resting:
+            process.pause()
+        os.sync()
+        try:
+            yield
+        finally:
+            for process in resting:
+                process.go_on()
 
     def cpu_s(self) -> float:
         """Give the CPU seconds that its processes have used so far."""

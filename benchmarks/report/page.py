@@ -27,9 +27,11 @@ _HOW = """\
 A fake llama-server, one thread in C, streams what is asked for at the pace that is asked for, and writes into each
 token when it was sent. The measured server has one core for itself, the fake and the client share another. Turnkeeper
 runs as it does in use (`turnkeeper serve`, a durable store on disk, all limits on), except that its gate lets more
-completions through than are asked for. nginx passes through unbuffered, with one worker. Peers are small streaming
-chat servers, each made with one framework as its own documentation does it, from `benchmarks/peers/`. CPU time is that
-of the server's processes, as the system's scheduler counts it.
+completions through than are asked for. While one server is measured the others are stopped (SIGSTOP), and what was
+written before is on the disk: what idle servers do by themselves made others up to half as slow again. nginx passes
+through unbuffered, with one worker. Peers are small streaming chat servers, each made with one framework as its own
+documentation does it, from `benchmarks/peers/`. CPU time is that of the server's processes, as the system's scheduler
+counts it.
 
 Again, on a machine with two free cores, a C compiler and nginx (without it, its rows are left out):
 

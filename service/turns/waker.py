@@ -6,6 +6,7 @@ Above: the followers, which wait; the feeds, which wake. Below: asyncio.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -18,20 +19,29 @@ class Wakes(Protocol):
 
 
 class Waker:
-    """Set from anywhere in the loop; waited for by one at a time."""
+    """Set from anywhere in the loop; waited for by one at a time.
 
-    __slots__ = ("_is_set", "_waiter")
+    `instead` is asked first when there is one that waits: True when it has dealt with the news, and nobody need wake.
+    """
+
+    __slots__ = ("_is_set", "_waiter", "instead")
 
     def __init__(self) -> None:
         self._is_set = False
         self._waiter: asyncio.Future[None] | None = None
+        self.instead: Callable[[], bool] | None = None
 
     def set(self) -> None:
         """Wake the one that waits, or will wait next."""
-        self._is_set = True
+        if self._is_set:
+            return
         waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if waiter is None:
+            self._is_set = True
+        elif self.instead is None or not self.instead():
+            self._is_set = True
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def wait(self) -> None:
         """Wait until it is set, and unset it."""

@@ -6,7 +6,8 @@ Above: `sse`, which makes it. Below: sse-starlette, which has the headers and th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import cast
 
@@ -14,10 +15,23 @@ import structlog
 from sse_starlette.sse import EventSourceResponse
 from starlette.types import Receive, Scope, Send
 
+from service.turns.events import Event
+from service.turns.follower import Outlet
 from service.web.negotiation import EVENT_STREAM
 from service.web.security_headers import SEND_BODY
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Events that go past a stream's frames, in the moment in which they come.
+
+    `connect` is given what takes them, and `framed` makes bytes of those that come together.
+    """
+
+    connect: Callable[[Outlet], None]
+    framed: Callable[[Sequence[Event]], bytes]
 
 
 class EventStream(EventSourceResponse):
@@ -30,6 +44,7 @@ class EventStream(EventSourceResponse):
     """
 
     media_type = EVENT_STREAM
+    at_once: AtOnce | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it all."""
@@ -112,7 +127,8 @@ class _Sending:
         # When the send began that goes on now.
         self._since: float | None = None
         self._task: asyncio.Task[None] | None = None
-        self._pinging: asyncio.Task[None] | None = None
+        # What the next frame waits for: a comment that is sent, or what came at once for a reader that was too slow.
+        self._aside: asyncio.Future[None] | None = None
         self.is_stuck = False
         self.is_sent = False
 
@@ -124,25 +140,49 @@ class _Sending:
         try:
             start = {"type": "http.response.start", "status": stream.status_code, "headers": stream.raw_headers}
             await self._send_head(start)
+            if stream.at_once is not None:
+                stream.at_once.connect(self)
             async for frame in stream.frames:
-                if self._pinging is not None:
-                    await self._pinging
-                    self._pinging = None
+                if self._aside is not None:
+                    await self._aside
+                    self._aside = None
                 # As below, but without a call: at each token.
                 self._since = since = now()
                 await send({"type": "http.response.body", "body": frame, "more_body": True})
                 self._since, self._sent_at = None, since
         finally:
             self._timer.cancel()
-            if self._pinging is not None:
-                self._pinging.cancel()
+            if self._aside is not None:
+                self._aside.cancel()
             # Where a send was broken off, nothing else would end the follower.
             await stream.frames.aclose()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.is_sent = True
 
-    async def _send_body(self, body: bytes) -> None:
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is being sent, so that events can be taken."""
+        return self._since is None and self._aside is None
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Send events without waiting; a reader that is too slow for that gets them by the way of a comment."""
+        try:
+            assert self._stream.at_once is not None  # or nobody could call this
+            frame = self._stream.at_once.framed(events)
+            now = self._loop.time()
+            if _is_done_at_once(self._send({"type": "http.response.body", "body": frame, "more_body": True})):
+                self._sent_at = now
+            else:
+                self._send_aside(frame)
+        except Exception as error:  # not swallowed: it ends this stream, and not the turn whose text this is
+            self._aside = self._loop.create_future()
+            self._aside.set_exception(error)
+
+    def _send_aside(self, body: bytes) -> None:
         self._since = since = self._loop.time()
+        self._aside = asyncio.create_task(self._send_body(body, since), name="send aside of a stream")
+
+    async def _send_body(self, body: bytes, since: float) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
         self._since, self._sent_at = None, since
 
@@ -157,6 +197,20 @@ class _Sending:
         else:
             if now - self._sent_at >= self._ping_s:
                 self._sent_at = now
-                self._pinging = asyncio.create_task(self._send_body(self._stream.comment), name="ping")
+                self._send_aside(self._stream.comment)
             look_at = min(now + self._patience_s, self._sent_at + self._ping_s)
         self._timer = self._loop.call_at(look_at, self._look)
+
+
+def _is_done_at_once(send: Awaitable[None]) -> bool:
+    """Carry a send out unless it would wait; then it is given up, and nothing of it has been sent.
+
+    Servers wait before they write, for a connection that takes no more.
+    """
+    steps = send.__await__()
+    try:
+        next(steps)
+    except StopIteration:
+        return True
+    steps.close()
+    return False

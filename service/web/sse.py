@@ -5,7 +5,7 @@ Above: the routes. Below: the codec, which gives the JSON, and `event_stream`, w
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import structlog
@@ -19,7 +19,8 @@ from service.core.signals import ShuttingDown, StoreBroken
 from service.readings.feed import ReadingSignalEvent
 from service.readings.follower import ReadingEvent
 from service.turns.events import Event, SignalEvent
-from service.web.event_stream import EventStream
+from service.turns.follower import Outlet
+from service.web.event_stream import AtOnce, EventStream
 
 # Sent at once, so that a client knows that it is connected though nothing happens.
 OPENING = b"retry: 2000\n\n"
@@ -86,6 +87,11 @@ async def _frames(
         yield frame(broken)
 
 
+def framed(events: Sequence[AnyEvent]) -> bytes:
+    """Write events that are ready together."""
+    return frame(events[0]) if len(events) == 1 else b"".join(map(frame, events))
+
+
 def _whose(event: SignalEvent | ReadingSignalEvent) -> dict[str, str | None]:
     return {"session": event.session} if isinstance(event, SignalEvent) else {"reading": event.reading}
 
@@ -110,9 +116,10 @@ def event_stream(
     ping_s: int,
     send_timeout_s: int,
     headers: dict[str, str] | None = None,
+    at_once: Callable[[Outlet], None] | None = None,
 ) -> EventStream:
-    """Make the response of a stream of frames."""
-    return EventStream(
+    """Make the response of a stream of frames; `at_once` is told where text can go past them, as it comes."""
+    stream = EventStream(
         content,
         headers=headers,
         ping=ping_s,
@@ -120,6 +127,8 @@ def event_stream(
         send_timeout=send_timeout_s,
         sep="\n",
     )
+    stream.at_once = None if at_once is None else AtOnce(at_once, framed)
+    return stream
 
 
 def leave_shutdown_to_followers() -> None:

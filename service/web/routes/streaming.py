@@ -10,6 +10,7 @@ from fastapi import Response
 from service.config import Settings
 from service.core.ids import ReadingId, SessionId, TurnId
 from service.core.json_types import JsonObject
+from service.turns.follower import Follower, Outlet
 from service.web.sse import Batches, ReadingBatches, event_stream, frames, reading_frames
 
 EVENT_STREAM_CONTENT: JsonObject = {
@@ -45,7 +46,8 @@ def stream_of(
     `when_left` is called when the reader goes before the end (H5).
     """
     content = None if follower is None else frames(follower, session, turn)
-    return _stream(content, settings, headers, when_left)
+    at_once = follower.tell_at_once if isinstance(follower, Follower) else None
+    return _stream(content, settings, headers, when_left, at_once)
 
 
 def stream_of_reading(
@@ -65,6 +67,7 @@ def _stream(
     settings: Settings,
     headers: dict[str, str] | None,
     when_left: Callable[[], None] | None,
+    at_once: Callable[[Outlet], None] | None = None,
 ) -> Response:
     if content is None:
         return Response(status_code=204, headers=headers)
@@ -73,6 +76,7 @@ def _stream(
         ping_s=settings.sse_ping_s,
         send_timeout_s=settings.sse_send_timeout_s,
         headers=headers,
+        at_once=at_once,
     )
 
 
