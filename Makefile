@@ -9,7 +9,7 @@ MINUTES ?= 30
 # each; counting branches makes tests slower, so the others run without. ALONE run those that measure memory, or read
 # the tests.
 PURE := tests/core tests/turns tests/readings
-ALONE := tests/architecture tests/web/test_slow_readers.py
+ALONE := tests/architecture tests/web/test_slow_readers.py tests/cli/test_many_connections.py
 # One more than there are cores, since many wait for processes that they have started.
 SIDE_BY_SIDE := --numprocesses $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --dist loadfile
 # As many as have a core for themselves and for their model.
@@ -49,9 +49,10 @@ live: ## run only the tests against a real llama-server
 	$(ENV) test
 	$(BIN)/pytest -m live $(ARGS)
 
-fuzz: ## break FUZZ=1000000 streams of llama-server, cut each recording at each byte, and judge what is read
+fuzz: ## break FUZZ=1000000 streams of llama-server, cut each recording at each byte, and judge what is read; then send the service bytes of every kind, over one connection for each 50 streams
 	$(ENV) test
 	$(BIN)/python -m tests.fuzz $(FUZZ) $(ARGS)
+	$(BIN)/python -m tests.fuzz.raw_run $(FUZZ) $(ARGS)
 
 conversations: ## play COUNT=100000 conversations with all that can go wrong, and judge each prompt and each log
 	$(ENV) test

@@ -105,6 +105,9 @@ request of its own, never while a call is open; `POST /sessions/{{id}}/compact` 
 ## What is refused
 
 {refusing}
+
+The last six are there so that no caller keeps the service from the others. Without API keys there is one caller, the
+owner of this machine. 0 switches each of them off. What a start goes on with is never refused.
 """
 
 

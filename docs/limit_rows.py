@@ -232,4 +232,58 @@ REFUSING = (
         seen="422 `validation`, with the limit, what was asked and what is allowed; nothing is recorded.",
         test="turns/test_sessions.py::test_limits_may_be_lowered_and_never_raised",
     ),
+    LimitRow(
+        limit="requests in a minute",
+        setting="requests_per_minute",
+        unit="requests of an API key; without keys there is no bound",
+        off=0,
+        seen="429 `rate_limited` with `Retry-After`; nothing is done. What is refused does not count.",
+        test="web/test_quotas.py::test_a_key_sends_so_many_requests_in_a_minute_and_is_told_when_to_come_back",
+    ),
+    LimitRow(
+        limit="requests at the same time",
+        setting="requests_at_once",
+        unit="requests of an API key; a POST whose events are streamed is one until it ends",
+        off=0,
+        seen="429 `rate_limited` with `Retry-After`; nothing is done.",
+        test="web/test_quotas.py::test_as_many_are_answered_at_a_time_as_are_allowed_and_an_end_makes_room",
+    ),
+    LimitRow(
+        limit="open streams",
+        setting="streams_at_once",
+        unit="GETs of addresses that end in `/events`, of an API key",
+        off=0,
+        seen="As above.",
+        test="web/test_quotas.py::test_streams_and_requests_are_counted_apart",
+    ),
+    LimitRow(
+        limit="sessions of an owner",
+        setting="sessions_per_owner",
+        unit="sessions, forks and those that handoffs made among them",
+        off=0,
+        seen=(
+            "429 `rate_limited` with `Retry-After` until some are deleted. A handoff is not refused for this, nor is a "
+            "message to a session that is there."
+        ),
+        test="turns/test_sessions_per_owner.py::test_as_many_sessions_are_made_as_are_allowed_for_each_owner",
+    ),
+    LimitRow(
+        limit="turns of an owner",
+        setting="turns_per_owner",
+        unit="turns of all sessions that run, wait for people or wait in queues",
+        off=0,
+        seen=(
+            "429 `queue_full` with `Retry-After`; nothing is recorded. The turn of a handoff counts and is not "
+            "refused; `on_busy: interrupt` takes the place of the turn that it ends."
+        ),
+        test=("turns/test_turns_per_owner.py::test_turns_that_run_in_any_sessions_count_together_until_they_end"),
+    ),
+    LimitRow(
+        limit="readings of an owner",
+        setting="readings_per_owner",
+        unit="readings that go on",
+        off=0,
+        seen="429 `queue_full` with `Retry-After`; nothing is kept.",
+        test="readings/test_readings_per_owner.py::test_as_many_go_on_as_are_allowed_for_each_owner_until_one_ends",
+    ),
 )

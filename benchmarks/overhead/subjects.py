@@ -84,6 +84,10 @@ def _turnkeeper(place: Place) -> Command:
             "TURNKEEPER_PORT": str(place.port),
             "TURNKEEPER_DATABASE_URL": f"sqlite:///{(place.folder / 'turnkeeper.db').as_posix()}",
             "TURNKEEPER_SLOTS": str(_SLOTS),
+            # As many as are asked for; the bounds themselves are at work.
+            "TURNKEEPER_REQUESTS_AT_ONCE": str(_SLOTS),
+            "TURNKEEPER_TURNS_PER_OWNER": str(_SLOTS),
+            "TURNKEEPER_MAX_CONNECTIONS": str(_SLOTS),
             "TURNKEEPER_DRAIN_S": str(_DRAIN_S),
         },
     )

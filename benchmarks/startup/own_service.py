@@ -24,6 +24,8 @@ _START_S = 60
 _END_S = 20
 _READY = b", Ctrl-C to stop"
 _PREFIX = "TURNKEEPER_"
+# The bounds are at work, and let through what is measured.
+_ROOM = {"streams_at_once": "4096", "sessions_per_owner": "1000000", "max_connections": "4096"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,8 @@ async def own_service(
     Raises:
         MeasurementFailed: it ended, or said nothing in time.
     """
-    settings = {"llama_url": llama_url, "database_url": f"sqlite:///{store.as_posix()}", "drain_s": "1", **settings}
+    own = {"llama_url": llama_url, "database_url": f"sqlite:///{store.as_posix()}", "drain_s": "1"}
+    settings = {**own, **_ROOM, **settings}
     # Settings of whoever measures are not those of what is measured.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_PREFIX)}
     process = await asyncio.create_subprocess_exec(

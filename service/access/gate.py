@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from service.core.ids import ReadingId, SessionId, TurnId
+from service.core.ids import OwnerId, ReadingId, SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,19 @@ class Holder:
     """Who holds a permit, or waits for one.
 
     A step of a session's turn (a summary by hand belongs to no turn), or the chunk of a reading (its answer is none).
+    Nothing of it is told but to its owner (K3).
     """
 
+    owner: OwnerId | None = None
     session: SessionId | None = None
     turn: TurnId | None = None
     step: int | None = None
     reading: ReadingId | None = None
     chunk: int | None = None
+
+    def shown_to(self, owner: OwnerId) -> Holder:
+        """Give what somebody may know of it: all of what is its own, and of others that there is one."""
+        return self if self.owner == owner else Holder()
 
 
 TellPosition = Callable[[int], None]

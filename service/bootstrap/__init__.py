@@ -3,6 +3,7 @@
 from service.bootstrap.application import Application, Metrics, build
 from service.bootstrap.clients import running_service
 from service.bootstrap.examination import examine
+from service.bootstrap.key_files import change_keys, open_keys, warning_about_keys
 from service.bootstrap.store_access import StoreAudit, look_at_store, prune_store
 
 __all__ = [
@@ -10,8 +11,11 @@ __all__ = [
     "Metrics",
     "StoreAudit",
     "build",
+    "change_keys",
     "examine",
     "look_at_store",
+    "open_keys",
     "prune_store",
     "running_service",
+    "warning_about_keys",
 ]

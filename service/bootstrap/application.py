@@ -134,6 +134,7 @@ def turns_over(
         approver_keys=settings.approvers(),
         approval_wait_s=settings.approval_wait_s,
         approve_after_untrusted=settings.approve_after_untrusted,
+        bounds=settings.owner_bounds(),
     )
 
 
@@ -149,6 +150,7 @@ def readings_over(settings: Settings, turns: Turns, log: ReadingLog, llama: Llam
         presence=turns.presence,
         model=settings.model,
         retry_attempts=settings.retry_attempts,
+        bounds=settings.owner_bounds(),
     )
 
 

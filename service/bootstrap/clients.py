@@ -8,6 +8,6 @@ from service.adapters.service_client import open_service
 from service.ports.running_service import RunningService
 
 
-def running_service(url: str) -> AbstractAsyncContextManager[RunningService]:
-    """Give what calls the service that runs at this address."""
-    return open_service(url)
+def running_service(url: str, api_key: str | None = None) -> AbstractAsyncContextManager[RunningService]:
+    """Give what calls the service that runs at this address, with this key on each request."""
+    return open_service(url, api_key)

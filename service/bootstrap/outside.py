@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
 
 from service.adapters.llama import LlamaHttp, LlamaTimes, build_llama_client
 from service.adapters.log_memory import MemoryLog
 from service.adapters.log_sql import open_sql_log
-from service.adapters.tools import ToolPortHttp, build_tool_client
+from service.adapters.system import SystemClock
+from service.adapters.tools import RequestSigner, ToolPortHttp, build_tool_client
 from service.config import Settings
+from service.core.secret_masking import SecretMasking
 from service.ports import ReadingLog, SessionLog
 
 MEMORY_URL = "memory:"
@@ -54,11 +59,21 @@ async def open_tool_port(stack: AsyncExitStack, settings: Settings) -> ToolPortH
     """Make the client of the tool port, None where none is set; it closes with the stack."""
     if settings.tool_port_url is None:
         return None
-    token = settings.tool_port_token
+    token, secret = settings.tool_port_token, settings.tool_port_secret
     client = build_tool_client(
         settings.tool_port_url,
         token.get_secret_value() if token is not None else None,
         connect_timeout_s=settings.connect_ms / 1000,
     )
     client = await stack.enter_async_context(client)
-    return ToolPortHttp(client, max_body_bytes=settings.max_tool_body_bytes)
+    signer = RequestSigner(secret.get_secret_value(), now=SystemClock().now) if secret is not None else None
+    masking = _masking(settings.tool_port_url, token, secret)
+    return ToolPortHttp(client, signer=signer, masking=masking, max_body_bytes=settings.max_tool_body_bytes)
+
+
+def _masking(address: str, *secrets: SecretStr | None) -> SecretMasking:
+    """Give what takes these secrets, and the login of the address, out of what is said there (K5)."""
+    login = urlsplit(address)
+    password = unquote(login.password or "")
+    known = [secret.get_secret_value() for secret in secrets if secret is not None]
+    return SecretMasking([password, f"{unquote(login.username or '')}:{password}", *known])

@@ -8,6 +8,7 @@ from service import __version__
 from service.cli.chat import chat
 from service.cli.demo.command import demo
 from service.cli.doctor import doctor
+from service.cli.keys import keys
 from service.cli.openapi import openapi
 from service.cli.prune import prune
 from service.cli.read import read
@@ -32,6 +33,7 @@ app.command()(doctor)
 app.command()(verify)
 app.command()(prune)
 app.command()(sign)
+app.add_typer(keys, name="keys")
 
 
 def _show_version(wanted: bool) -> None:

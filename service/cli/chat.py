@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from service.cli.failure import INTERRUPTED, WRONG_USE, fail
-from service.cli.service_address import service_address
+from service.cli.service_address import ServicePlace, service_place
 from service.cli.unanswered import told_in_one_line
 from service.core.visible import visible
 
@@ -27,6 +28,9 @@ def chat(
     url: Annotated[
         str | None, typer.Option(help="Where the service is; else the settings host and port say it.")
     ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with your API key; else TURNKEEPER_API_KEY has it.")
+    ] = None,
     show_reasoning: Annotated[
         bool, typer.Option("--show-reasoning", help="Show what the model thinks; else its length is told.")
     ] = False,
@@ -42,7 +46,7 @@ def chat(
     """
     from service.cli.chat_shown import Reasoning
 
-    address = service_address(url)
+    place = service_place(url, api_key_file)
     new = {"agent": agent, "system": system, "title": title}
     wanted: JsonObject = {name: value for name, value in new.items() if value is not None}
     _check(session, wanted, both=show_reasoning and no_reasoning)
@@ -50,7 +54,7 @@ def chat(
     if show_reasoning or no_reasoning:
         reasoning = Reasoning.SHOWN if show_reasoning else Reasoning.HIDDEN
     message = None if _is_interactive() else _piped_message()
-    raise typer.Exit(_chat(address, session, wanted, reasoning, message))
+    raise typer.Exit(_chat(place, session, wanted, reasoning, message))
 
 
 def _check(session: str | None, wanted: JsonObject, *, both: bool) -> None:
@@ -86,13 +90,15 @@ def _piped_message() -> str:
     return message.rstrip("\r\n")
 
 
-def _chat(address: str, session: str | None, wanted: JsonObject, reasoning: Reasoning, message: str | None) -> int:
-    with told_in_one_line(address):
-        return asyncio.run(_held(address, session, wanted, reasoning, message))
+def _chat(
+    place: ServicePlace, session: str | None, wanted: JsonObject, reasoning: Reasoning, message: str | None
+) -> int:
+    with told_in_one_line(place.address):
+        return asyncio.run(_held(place, session, wanted, reasoning, message))
 
 
 async def _held(
-    address: str, session: str | None, wanted: JsonObject, reasoning: Reasoning, message: str | None
+    place: ServicePlace, session: str | None, wanted: JsonObject, reasoning: Reasoning, message: str | None
 ) -> int:
     # Imported here, so that --help and --version don't load all of it.
     from service.bootstrap import running_service
@@ -104,7 +110,7 @@ async def _held(
     forgive_letters(sys.stdout, sys.stderr)
     stream = notes_stream(interactive=message is None)
     screen = screen_on(stream)
-    async with running_service(address) as service:
+    async with running_service(place.address, place.api_key) as service:
         chat = ChatSession(service=service, wanted=wanted)
         if message is not None or stream is None:
             return await say_once(chat, screen, message or "", session=session, reasoning=reasoning)

@@ -16,6 +16,7 @@ from service.cli.chat_prompt import ChatPrompt, Interrupted, NoEditor
 from service.cli.chat_question import is_itself, is_json_object, question_lines
 from service.cli.chat_screen import ChatScreen
 from service.cli.chat_shown import Doing, Note, Tone
+from service.cli.refusals import is_about_scopes, refusal_in_words
 from service.core.json_types import JsonObject
 from service.core.records import PendingCall
 from service.core.text import encodable
@@ -158,10 +159,12 @@ class ApprovalDesk:
             path = f"/sessions/{call.session}/turns/{call.turn}/decisions"
             await self.service.send(path, {"decisions": [decision]}, later=True)
         except ServiceTrouble as trouble:
-            self._say(visible(str(trouble), _SHOWN), Tone.ERROR)
+            self._say(refusal_in_words(trouble), Tone.ERROR)
             if isinstance(trouble, ServiceRefused) and trouble.status == HTTPStatus.UNPROCESSABLE_ENTITY:
                 return False
-            if isinstance(trouble, ServiceRefused) and trouble.status == HTTPStatus.FORBIDDEN:
+            if is_about_scopes(trouble):
+                self._say("the call waits until a key with that scope decides", Tone.WARNING)
+            elif isinstance(trouble, ServiceRefused) and trouble.status == HTTPStatus.FORBIDDEN:
                 self._say("turnkeeper sign signs decisions; the call waits until one comes", Tone.WARNING)
             self.screen.show(Doing(text="waits for a decision; Ctrl-C cancels the turn"))
         return True

@@ -15,6 +15,7 @@ from service.cli.chat_session import ChatSession
 from service.cli.chat_shown import Note, Reasoning, Tone
 from service.cli.chat_turn import TurnRun
 from service.cli.failure import INTERRUPTED
+from service.cli.refusals import refusal_in_words
 from service.core.errors import ProblemCode
 from service.core.text import encodable
 from service.core.visible import visible
@@ -88,11 +89,11 @@ class Conversation:
         except ServiceAway:
             self._say("no service answers there now; the message is in the history (arrow up)", Tone.ERROR)
         except ServiceRefused as refusal:
-            self._say(visible(str(refusal), _SHOWN), Tone.ERROR)
+            self._say(refusal_in_words(refusal), Tone.ERROR)
             if refusal.code == ProblemCode.TURN_IN_PROGRESS:
                 await self._join()
         except ServiceTrouble as trouble:
-            self._say(visible(str(trouble), _SHOWN), Tone.ERROR)
+            self._say(refusal_in_words(trouble), Tone.ERROR)
 
     async def _command(self, command: Command) -> None:
         match command:

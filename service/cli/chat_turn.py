@@ -16,6 +16,7 @@ from service.cli.chat_screen import ChatScreen
 from service.cli.chat_shown import Doing, Note, Tone
 from service.cli.failure import FAILED, INTERRUPTED
 from service.cli.interrupts import interruptions
+from service.cli.refusals import refusal_in_words
 from service.cli.unanswered import LeftEarly
 from service.cli.words import seconds_in_words
 from service.core.records import ApprovalDecided, ApprovalRequested, Outcome, ToolResult, TurnFinished
@@ -178,7 +179,7 @@ class TurnRun:
         try:
             await self.service.post(f"{path_of(self.session, self.turn)}/cancel")
         except ServiceTrouble as trouble:
-            self._leave(f"it could not be cancelled: {visible(str(trouble), _SHOWN)}; {self._left()}")
+            self._leave(f"it could not be cancelled: {refusal_in_words(trouble)}; {self._left()}")
 
     def _leave(self, farewell: str) -> None:
         self._farewell = farewell

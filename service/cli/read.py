@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from service.cli.failure import WRONG_USE, fail
-from service.cli.service_address import service_address
+from service.cli.service_address import ServicePlace, service_place
 from service.cli.unanswered import told_in_one_line
 from service.core.reading.options import ExitMode
 
@@ -47,6 +48,9 @@ def read(
     url: Annotated[
         str | None, typer.Option(help="Where the service is; else the settings host and port say it.")
     ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with your API key; else TURNKEEPER_API_KEY has it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the reading as JSON in place of its answer.")] = False,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer alone, and what is wrong.")] = False,
@@ -57,7 +61,7 @@ def read(
     cancels the reading. Exit codes: 0 answered, 1 failed or cancelled, 2 wrong use, 3 not found in the files,
     130 interrupted.
     """
-    address = service_address(url)
+    place = service_place(url, api_key_file)
     if any("\ud800" <= letter <= "\udfff" for letter in query):
         fail("--query is no UTF-8", exit_code=WRONG_USE)
     fields = {
@@ -69,7 +73,7 @@ def read(
         "parallel": parallel,
     }
     given = {name: str(value) for name, value in fields.items() if value is not None}
-    raise typer.Exit(_read(address, files, given, progress=not (no_progress or quiet), quiet=quiet, as_json=as_json))
+    raise typer.Exit(_read(place, files, given, progress=not (no_progress or quiet), quiet=quiet, as_json=as_json))
 
 
 def _level(level: int | None, files: int, *, quiet: bool) -> int | None:
@@ -83,15 +87,15 @@ def _level(level: int | None, files: int, *, quiet: bool) -> int | None:
 
 
 def _read(
-    address: str, paths: Sequence[str], fields: Mapping[str, str], *, progress: bool, quiet: bool, as_json: bool
+    place: ServicePlace, paths: Sequence[str], fields: Mapping[str, str], *, progress: bool, quiet: bool, as_json: bool
 ) -> int:
     # Imported here, so that --help and --version don't load all of it.
     from service.cli.read_files import UnusableFile, opened
     from service.cli.read_report import report
 
     try:
-        with told_in_one_line(address), opened(paths) as files:
-            run, resource = asyncio.run(_followed(address, files, fields, progress=progress, as_json=as_json))
+        with told_in_one_line(place.address), opened(paths) as files:
+            run, resource = asyncio.run(_followed(place, files, fields, progress=progress, as_json=as_json))
     except UnusableFile as fault:
         fail(str(fault), exit_code=WRONG_USE)
     except OSError as error:
@@ -100,7 +104,7 @@ def _read(
 
 
 async def _followed(
-    address: str, files: Sequence[SentFile], fields: Mapping[str, str], *, progress: bool, as_json: bool
+    place: ServicePlace, files: Sequence[SentFile], fields: Mapping[str, str], *, progress: bool, as_json: bool
 ) -> tuple[ReadingRun, JsonObject | None]:
     from service.bootstrap import running_service
     from service.cli.read_board import ReadingBoard
@@ -108,7 +112,7 @@ async def _followed(
     from service.cli.read_run import ReadingRun
 
     board = ReadingBoard()
-    async with running_service(address) as service:
+    async with running_service(place.address, place.api_key) as service:
         async with progress_of(board, told=progress) as shown:
             run = ReadingRun(service=service, board=board, progress=shown)
             await run.follow(fields, files)

@@ -12,6 +12,7 @@ from service.cli.read_board import ReadingBoard
 from service.cli.read_events import reading_news
 from service.cli.read_evidence import EvidenceTrail
 from service.cli.read_progress import Progress
+from service.cli.refusals import refusal_in_words
 from service.cli.unanswered import LeftEarly
 from service.cli.words import seconds_in_words, size_in_words
 from service.core.reading.records import RunEnd
@@ -118,7 +119,7 @@ class ReadingRun:
         try:
             await self.service.post(f"{location}/cancel")
         except ServiceTrouble as trouble:
-            self._leave(f"it could not be cancelled: {visible(str(trouble), _SHOWN)}; {self._left()}")
+            self._leave(f"it could not be cancelled: {refusal_in_words(trouble)}; {self._left()}")
 
     def _leave(self, farewell: str) -> None:
         self._farewell = farewell

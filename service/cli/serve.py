@@ -17,10 +17,13 @@ from service import __version__
 from service.cli.failure import FAILED, WRONG_USE, fail
 from service.cli.listening import CannotListen, listen, url_of
 from service.cli.logs import configure_logs
+from service.cli.open_files import connections_that_fit
+from service.cli.service_keys import service_keys
 from service.cli.settings import settings_or_fail
 
 if TYPE_CHECKING:
     from service.config import Settings
+    from service.ports.api_keys import ApiKeys
 
 # How long responses that are still open get when all turns and streams have ended, in seconds (H8).
 CLOSE_S = 4
@@ -43,6 +46,7 @@ def serve(
         host=host, port=port, llama_url=llama_url, tool_port_url=tool_port_url, database_url=database_url
     )
     _tell_unknown_variables()
+    keys = service_keys(settings.api_keys_file)
     try:
         listening = listen(settings.host, settings.port)
     except CannotListen as error:
@@ -55,21 +59,25 @@ def serve(
     config = uvicorn.Config("", loop="auto")
     with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         try:
-            runner.run(_serve(settings, listening))
+            runner.run(_serve(settings, keys, listening))
         except SettingsError as error:
             fail(str(error), exit_code=WRONG_USE)
         except StoreFailure as error:
             fail(str(error))
 
 
-async def _serve(settings: Settings, listening: socket.socket) -> None:
+async def _serve(settings: Settings, keys: ApiKeys | None, listening: socket.socket) -> None:
     from service.bootstrap import build
     from service.web.app import create_app
+    from service.web.connection_bounds import bounds_of
+    from service.web.connections import bounded_connections
 
+    bounds = bounds_of(settings, _connections(settings.max_connections))
     async with build(settings) as application:
-        app = create_app(settings, lambda _: contextlib.nullcontext(application))
+        app = create_app(settings, lambda _: contextlib.nullcontext(application), keys)
         config = uvicorn.Config(
             app,
+            http=bounded_connections(bounds),
             ws="none",
             lifespan="on",
             log_level="warning",
@@ -131,6 +139,14 @@ class DrainingServer(uvicorn.Server):
         draining.cancel()
         await asyncio.gather(draining, return_exceptions=True)
         await super().shutdown(sockets)
+
+
+def _connections(asked: int) -> int:
+    fit = connections_that_fit(asked)
+    if fit < asked:
+        reason = "the system lets this process open no more files (ulimit -n)"
+        typer.echo(f"turnkeeper: {fit} connections are taken and not {asked}: {reason}", err=True)
+    return fit
 
 
 def _tell_unknown_variables() -> None:

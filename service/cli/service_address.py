@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from service.cli.failure import WRONG_USE, fail
+from service.cli.sent_key import sent_key
 from service.cli.settings import settings_or_fail
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePlace:
+    """Where a service is, and the key that it is asked with."""
+
+    address: str
+    api_key: str | None = field(repr=False)
+
+
+def service_place(url: str | None, api_key_file: Path | None) -> ServicePlace:
+    """Give the service that was said with `--url`, or else with settings, and the key for it.
+
+    Raises:
+        typer.Exit: there is no such address, or what should be a key is none; one line says so.
+    """
+    return ServicePlace(service_address(url), sent_key(api_key_file))
 
 
 def service_address(url: str | None) -> str:

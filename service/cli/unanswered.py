@@ -23,6 +23,7 @@ def told_in_one_line(address: str) -> Generator[None]:
         typer.Exit: the body ended so.
     """
     # Imported here, so that --help and --version don't load all of it.
+    from service.cli.refusals import refusal_in_words
     from service.ports.running_service import ServiceAway, ServiceTrouble
 
     try:
@@ -35,4 +36,4 @@ def told_in_one_line(address: str) -> Generator[None]:
         shown = visible(address, _SHOWN)
         fail(f"no service answers at {shown}; start one with turnkeeper serve, or say where it is with --url")
     except ServiceTrouble as trouble:
-        fail(visible(str(trouble), _SHOWN))
+        fail(refusal_in_words(trouble))

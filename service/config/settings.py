@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -22,8 +30,11 @@ from pydantic_settings import (
 )
 
 from service.config.approvers import check_approver_keys, parse_approver_keys
+from service.config.outgoing_secrets import check_bearer_token, check_signing_secret
+from service.core.api_keys import SENT_KEY_VARIABLE
 from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys, read_approver_keys
+from service.core.owner_bounds import OwnerBounds
 from service.core.result_cap import LEAST_CAP
 
 ENV_PREFIX = "TURNKEEPER_"
@@ -49,14 +60,12 @@ def _http_address(value: str) -> str:
     return value.rstrip("/")
 
 
-def _loopback(host: str) -> str:
+def is_loopback(host: str) -> bool:
+    """Say whether an address to listen on can be reached from this machine only."""
     try:
-        loopback = host == "localhost" or ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        loopback = False
-    if not loopback:
-        raise ValueError("must be 127.0.0.1, ::1 or localhost: without API keys only this machine may be served")
-    return host
+        return False
 
 
 # Parsed here and not by the source: tables of two sources would be joined, and a key that the environment leaves out
@@ -65,6 +74,8 @@ PublicKeys = Annotated[
     dict[str, str], NoDecode, BeforeValidator(parse_approver_keys), AfterValidator(check_approver_keys)
 ]
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
+BearerToken = Annotated[SecretStr, AfterValidator(check_bearer_token)]
+SigningSecret = Annotated[SecretStr, AfterValidator(check_signing_secret)]
 Milliseconds = Annotated[int, Field(ge=50)]
 Seconds = Annotated[int, Field(ge=1)]
 SecondsOrNone = Annotated[int, Field(ge=0)]
@@ -87,19 +98,35 @@ class Settings(BaseSettings):
     """What is in force; build it with `load_settings`, which turns faults into one line."""
 
     model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, extra="forbid", frozen=True, toml_file=CONFIG_FILE, env_ignore_empty=True
+        env_prefix=ENV_PREFIX,
+        extra="forbid",
+        frozen=True,
+        toml_file=CONFIG_FILE,
+        env_ignore_empty=True,
+        # The input may be a secret, and this error is the cause of the one that is told (K5).
+        hide_input_in_errors=True,
     )
 
     llama_url: HttpAddress = Field("http://127.0.0.1:8080", description="Where llama-server answers.")
-    llama_api_key: SecretStr | None = Field(None, description="The key that llama-server was started with.")
+    llama_api_key: BearerToken | None = Field(None, description="The key that llama-server was started with.")
     model: str | None = Field(None, description="Sent as `model` in each request; a router needs it.")
     tool_port_url: HttpAddress | None = Field(None, description="Where the tool port answers; none means no tools.")
-    tool_port_token: SecretStr | None = Field(None, description="Sent to the tool port as a bearer token.")
+    tool_port_token: BearerToken | None = Field(None, description="Sent to the tool port as a bearer token.")
+    tool_port_secret: SigningSecret | None = Field(
+        None,
+        description=(
+            "Signs each request to the tool port by Standard Webhooks: whsec_ and the base64 of 24 to 64 random bytes."
+        ),
+    )
     database_url: str = Field(
         default_factory=_default_database_url,
         description="The store: sqlite:///PATH, or memory: for one that ends with the process.",
     )
-    host: Annotated[str, AfterValidator(_loopback)] = Field(
+    api_keys_file: Path | None = Field(
+        None,
+        description="API keys; see `turnkeeper keys`. None: only this machine is served (K2, K3).",
+    )
+    host: str = Field(
         "127.0.0.1", description="The address to listen on; a loopback one, as long as there are no API keys (K2)."
     )
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes a free one.")
@@ -176,15 +203,59 @@ class Settings(BaseSettings):
         64 * MIB, ge=KIB, le=1024 * MIB, description="Bytes of text that an uploaded document may have (R1)."
     )
     max_tool_body_bytes: int = Field(8 * MIB, ge=KIB, description="Bytes of a tool port's answer (X2).")
+    max_connections: int = Field(
+        2000,
+        ge=16,
+        le=1_000_000,
+        description="Connections from callers; each takes one of the process's open files (H2).",
+    )
+    header_timeout_s: Seconds = Field(20, description="Seconds in which a request's head must have come (H2).")
+    max_header_bytes: int = Field(32 * KIB, ge=KIB, le=MIB, description="Bytes of a request's head (H2).")
+    max_headers: int = Field(100, ge=16, le=10_000, description="Headers of a request (H2).")
+    body_timeout_s: Seconds = Field(
+        60,
+        description=(
+            "Seconds after which a body that comes is looked at, again and again: with less than 1 KiB for each of "
+            "them its connection is closed (H2)."
+        ),
+    )
     sse_ping_s: Seconds = Field(15, description="Seconds between comments in a quiet stream (H6).")
     sse_send_timeout_s: Seconds = Field(30, description="Seconds until a reader that takes nothing is dropped (H7).")
     drain_s: SecondsOrNone = Field(10, description="Seconds that running turns get at shutdown (H8).")
     queue_limit: int = Field(16, ge=1, le=1000, description="Turns that may wait in one session (H4).")
     resume_attempts: int = Field(3, ge=1, description="Restarts that may go on with one turn in vain (S4).")
 
+    requests_per_minute: int = Field(
+        1200, ge=0, description="Requests of an API key in a minute; 0 means no bound, and without keys there is none."
+    )
+    requests_at_once: int = Field(
+        256,
+        ge=0,
+        description="Requests of an API key at the same time, `streams_at_once` apart; 0 means no bound.",
+    )
+    streams_at_once: int = Field(
+        128, ge=0, description="Streams of event addresses that an API key has open; 0 means no bound."
+    )
+    sessions_per_owner: int = Field(10_000, ge=0, description="Sessions that an owner may have; 0 means no bound.")
+    turns_per_owner: int = Field(
+        256, ge=0, description="Turns of an owner, over all sessions, that run or wait; 0 means no bound."
+    )
+    readings_per_owner: int = Field(16, ge=0, description="Readings of an owner that go on; 0 means no bound.")
+
     retention_days: int = Field(
         0, ge=0, le=36_500, description="Days after which a session that nobody used is deleted; 0 keeps all (S7)."
     )
+
+    @field_validator("host")
+    @classmethod
+    def _is_open_with_keys_only(cls, host: str, info: ValidationInfo) -> str:
+        # Keys stand before the host in this class, so they are known here.
+        if info.data.get("api_keys_file") is None and not is_loopback(host):
+            raise ValueError(
+                "must be 127.0.0.1, ::1 or localhost: without API keys only this machine may be served "
+                "(turnkeeper keys add NAME makes one, and api_keys_file names their file)"
+            )
+        return host
 
     @classmethod
     def settings_customise_sources(
@@ -210,6 +281,12 @@ class Settings(BaseSettings):
             max_tokens=self.max_tokens,
         )
 
+    def owner_bounds(self) -> OwnerBounds:
+        """Give how much one owner may have at a time."""
+        return OwnerBounds(
+            sessions=self.sessions_per_owner, turns=self.turns_per_owner, readings=self.readings_per_owner
+        )
+
     def approvers(self) -> ApproverKeys:
         """Give the keys of those who may decide on calls; none means that decisions need no signature (A5)."""
         return read_approver_keys(self.approver_keys)
@@ -232,7 +309,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 def unknown_variables() -> list[str]:
     """Name the environment's variables that look like settings and are none: most likely slips of the pen."""
-    known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
+    known = {SENT_KEY_VARIABLE, *(f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields)}
     return sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name.upper() not in known)
 
 

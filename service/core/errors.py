@@ -8,6 +8,7 @@ TurnkeeperError
 ├── ToolPortFailure         the tool port's: its list can't be had (X3)
 ├── StoreFailure            ours: a write or a read failed (S5)
 │   ├── SequenceConflict    another writer was there first (S1)
+│   ├── TooManySessions     the owner of a new session has as many as are allowed (K3)
 │   ├── StoreLocked         another process has the store open (S2)
 │   └── StoreAbsent         there is none to be looked at
 └── IllegalTransition       ours: a record that the turn's table does not allow
@@ -136,6 +137,10 @@ class StoreFailure(TurnkeeperError):
 
 class SequenceConflict(StoreFailure):
     """An append expected another last `seq` than the log has (S1)."""
+
+
+class TooManySessions(StoreFailure):
+    """A session was not made, since its owner has as many as the request allows (K3)."""
 
 
 class StoreLocked(StoreFailure):

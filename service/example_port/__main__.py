@@ -12,8 +12,10 @@ from collections.abc import Sequence
 import uvicorn
 
 from service.example_port.app import create_app
+from service.example_port.signatures import BadSecretError, Signatures
 
 TOKEN_VARIABLE = "TOOL_PORT_TOKEN"
+SECRET_VARIABLE = "EXAMPLE_PORT_SECRET"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -21,12 +23,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m service.example_port",
         description="Run Turnkeeper's example tool port.",
-        epilog=f"With {TOKEN_VARIABLE} set, callers need it as a bearer token.",
+        epilog=(
+            f"With {TOKEN_VARIABLE} set, callers need it as a bearer token. With {SECRET_VARIABLE} set, which is"
+            " Turnkeeper's TURNKEEPER_TOOL_PORT_SECRET, their requests must be signed with it."
+        ),
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=_port_number, default=8090, help="0 takes a free one (default: %(default)s)")
     options = parser.parse_args(argv)
     token = os.environ.get(TOKEN_VARIABLE) or None
+    secret = os.environ.get(SECRET_VARIABLE) or None
+    try:
+        signatures = Signatures(secret) if secret is not None else None
+    except BadSecretError as error:
+        parser.exit(1, f"example port: {SECRET_VARIABLE} {error}\n")
     try:
         listener = _listen(options.host, options.port)
     except OSError as error:
@@ -34,15 +44,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         address = f"{options.host}:{options.port}"
         parser.exit(1, f"example port: can't listen on {address}: {reason}; try another --port\n")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    if token is None and not _is_loopback(options.host):
-        sys.stderr.write(f"warning: without {TOKEN_VARIABLE} whoever reaches this port can run its tools\n")
+    if token is None and signatures is None and not _is_loopback(options.host):
+        sys.stderr.write(
+            f"warning: without {TOKEN_VARIABLE} or {SECRET_VARIABLE} whoever reaches this port can run its tools\n"
+        )
     with listener:
-        _serve(listener, token)
+        _serve(listener, token, signatures)
 
 
-def _serve(listener: socket.socket, token: str | None) -> None:
+def _serve(listener: socket.socket, token: str | None, signatures: Signatures | None) -> None:
     config = uvicorn.Config(
-        create_app(token=token),
+        create_app(token=token, signatures=signatures),
         log_level="warning",
         access_log=False,
         ws="none",

@@ -1,7 +1,7 @@
 """The HTTP application: `GET /tools`, `POST /calls`, `GET /healthz`.
 
-Above: `__main__`, tests. Below, in the order of a call: `incoming.py` reads it, `answer_memory.py` lets it
-run once, `tools.py` runs it, `answers.py` writes what came out.
+Above: `__main__`, tests. Below, in the order of a call: `incoming.py` reads it, `signatures.py` checks who wrote
+it, `answer_memory.py` lets it run once, `tools.py` runs it, `answers.py` writes what came out.
 """
 
 import logging
@@ -15,9 +15,10 @@ from service.example_port.answer_memory import AnswerMemory, KeyReusedError
 from service.example_port.answers import Failed, to_bytes, to_wire
 from service.example_port.calculator import calculator_tools
 from service.example_port.clock import clock_tools
-from service.example_port.incoming import check_caller, idempotency_key, read_call
+from service.example_port.incoming import check_caller, idempotency_key, parse_call, read_body
 from service.example_port.notes import note_tools
 from service.example_port.problems import Problem
+from service.example_port.signatures import Signatures
 from service.example_port.text_search import text_search_tools
 from service.example_port.tools import Call, Registry, Tool
 from service.example_port.weather import weather_tools
@@ -31,9 +32,13 @@ def example_tools() -> tuple[Tool, ...]:
 
 
 def create_app(
-    tools: Sequence[Tool] | None = None, *, token: str | None = None, memory: AnswerMemory | None = None
+    tools: Sequence[Tool] | None = None,
+    *,
+    token: str | None = None,
+    signatures: Signatures | None = None,
+    memory: AnswerMemory | None = None,
 ) -> FastAPI:
-    """Build the app over some tools (else the example's), open to all callers if there is no token (X5)."""
+    """Build the app over some tools (else the example's), open to all callers without token and signatures (X5)."""
     registry = Registry(example_tools() if tools is None else tools)
     answers = memory or AnswerMemory()
     # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
@@ -47,13 +52,18 @@ def create_app(
     @app.get("/tools")
     async def list_tools(request: Request) -> Response:
         check_caller(request, token)
+        if signatures is not None:
+            signatures.check(request, b"")
         return _json(to_bytes({"tools": registry.specs()}))
 
     @app.post("/calls")
     async def run_call(request: Request) -> Response:
         check_caller(request, token)
+        body = await read_body(request)
+        if signatures is not None:
+            signatures.check_call(request, body)
         key = idempotency_key(request)
-        asked = await read_call(request)
+        asked = parse_call(body)
         if key is None:
             return _json(await _run(registry, asked.to_call()))
         try:

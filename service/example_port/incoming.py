@@ -83,11 +83,11 @@ def idempotency_key(request: Request) -> str | None:
     return key or None
 
 
-async def read_call(request: Request) -> CallRequest:
-    """Read the body, no more than its cap, and check its form.
+async def read_body(request: Request) -> bytes:
+    """Read the body of a call, no more than its cap.
 
     Raises:
-        Problem: 415, 413 or 422.
+        Problem: 415 or 413.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "send application/json")
@@ -97,8 +97,17 @@ async def read_call(request: Request) -> CallRequest:
         if len(body) > MAX_BODY_BYTES:
             detail = f"a call has at most {MAX_BODY_BYTES} bytes"
             raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", detail)
+    return bytes(body)
+
+
+def parse_call(body: bytes) -> CallRequest:
+    """Check that a body is a call.
+
+    Raises:
+        Problem: 422.
+    """
     try:
-        return CallRequest.model_validate_json(bytes(body))
+        return CallRequest.model_validate_json(body)
     except ValidationError as error:
         told = "; ".join(
             f"{'.'.join(map(str, item['loc'])) or 'body'}: {item['msg']}"

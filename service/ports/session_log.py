@@ -88,8 +88,16 @@ class SessionLog(Protocol):
         status: SessionStatus,
         *,
         key: RequestKey | None = None,
+        at_most: int = 0,
     ) -> Sequence[StoredRecord]:
-        """Make a session and append its first records in one transaction, and keep the request's key in it (H3)."""
+        """Make a session and append its first records in one transaction, and keep the request's key in it (H3).
+
+        `at_most` bounds how many sessions its owner may have then, those that handoffs made among them; 0 does not
+        (K3). It holds also for requests that come at once, and costs no more the more sessions there are.
+
+        Raises:
+            TooManySessions: there would be more.
+        """
         ...
 
     async def append(

@@ -126,7 +126,7 @@ class ReadingAsking:
             live.feed.publish_signal(waiting, place)
 
         async def stream() -> Completion:
-            holder = Holder(reading=live.id, chunk=place.chunk)
+            holder = Holder(owner=live.owner, reading=live.id, chunk=place.chunk)
             tell_position = _tells_position(live, place)
             async with (
                 self._gate.permit(holder, tell_position, alone=alone, aside=True),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from service.access.gate import Gate
 from service.access.keyed_requests import KeyedRequests
 from service.access.model_server import ModelServer
+from service.access.owner_places import OwnerPlaces
 from service.access.presence import ServerPresence
+from service.core.ids import ReadingId
+from service.core.owner_bounds import OwnerBounds
 from service.ports import Clock, Ids, Llama, ReadingLog
 from service.readings.asking import ReadingAsking
 from service.readings.feed import ReadingFeeds
@@ -26,9 +29,11 @@ def assemble_readings(
     presence: ServerPresence,
     model: str | None,
     retry_attempts: int,
+    bounds: OwnerBounds,
 ) -> Readings:
     """Wire readings over these ports and over what they share with the turns."""
     feeds = ReadingFeeds()
+    places: OwnerPlaces[ReadingId] = OwnerPlaces()
     asking = ReadingAsking(llama, server, gate, presence, clock, ids, retry_attempts=retry_attempts)
     planner = ReadingPlanner(llama, server, presence, asking, log, ids)
     runner = ReadingRunner(planner, asking, server, log, clock)
@@ -38,7 +43,9 @@ def assemble_readings(
         ids=ids,
         feeds=feeds,
         planner=planner,
-        going=GoingReadings(log, clock, feeds, runner),
+        going=GoingReadings(log, clock, feeds, runner, places),
         keyed=KeyedRequests(log.keyed_reading),
         model=model,
+        places=places,
+        bounds=bounds,
     )

@@ -6,9 +6,10 @@ import asyncio
 
 import structlog
 
+from service.access.owner_places import OwnerPlaces
 from service.codec import decode_reading_record
 from service.core.errors import ErrorKind, StoreFailure
-from service.core.ids import ReadingId
+from service.core.ids import OwnerId, ReadingId
 from service.core.reading.machine import run_end
 from service.core.reading.records import ReadingOutcome
 from service.core.reading.signals import ReadingSignal
@@ -26,18 +27,31 @@ log = structlog.get_logger(__name__)
 class GoingReadings:
     """Begins, cancels and ends the tasks of readings."""
 
-    def __init__(self, log: ReadingLog, clock: Clock, feeds: ReadingFeeds, runner: ReadingRunner) -> None:
+    def __init__(
+        self,
+        log: ReadingLog,
+        clock: Clock,
+        feeds: ReadingFeeds,
+        runner: ReadingRunner,
+        places: OwnerPlaces[ReadingId],
+    ) -> None:
         self._log = log
         self._clock = clock
         self._feeds = feeds
         self._runner = runner
+        self._places = places
         self._tasks: dict[ReadingId, asyncio.Task[None]] = {}
 
-    def begin(self, reading: ReadingId) -> None:
-        """Go on with a reading, unless it goes on already."""
+    def begin(self, reading: ReadingId, owner: OwnerId) -> None:
+        """Go on with a reading, unless it goes on already; until its task ends it counts as its owner's (K3)."""
         if reading not in self._tasks and self._feeds.closing is None:
             task = self._tasks[reading] = asyncio.create_task(self._go_on(reading), name=f"reading {reading}")
-            task.add_done_callback(lambda _: self._tasks.pop(reading, None))
+            self._places.take(reading, owner)
+            task.add_done_callback(lambda _: self._ended(reading))
+
+    def _ended(self, reading: ReadingId) -> None:
+        del self._tasks[reading]
+        self._places.free(reading)
 
     async def cancel(self, reading: ReadingId) -> None:
         """End a reading that has not ended; when this returns its end is in the log.
@@ -79,7 +93,9 @@ class GoingReadings:
     async def _load(self, reading: ReadingId) -> LiveReading:
         stored = await self._log.read_reading(reading)
         entries = [decode_reading_record(record.body) for record in stored]
-        return LiveReading(reading, entries, self._feeds.of(reading), self._log, self._clock)
+        row = await self._log.reading(reading)
+        owner = None if row is None else row.owner
+        return LiveReading(reading, owner, entries, self._feeds.of(reading), self._log, self._clock, self._places)
 
     async def _go_on(self, reading: ReadingId) -> None:
         feed = self._feeds.of(reading)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from service.access.owner_places import OwnerPlaces
 from service.access.written import written
 from service.codec import encode_reading_record
-from service.core.ids import ReadingId
+from service.core.ids import OwnerId, ReadingId
 from service.core.reading.records import ReadingEntry, ReadingRecord
 from service.core.reading.state import ReadingLogState, apply, fold
 from service.core.reading.view import reading_status
@@ -22,14 +23,23 @@ class LiveReading:
     """
 
     def __init__(
-        self, reading: ReadingId, entries: Sequence[ReadingEntry], feed: ReadingFeed, log: ReadingLog, clock: Clock
+        self,
+        reading: ReadingId,
+        owner: OwnerId | None,
+        entries: Sequence[ReadingEntry],
+        feed: ReadingFeed,
+        log: ReadingLog,
+        clock: Clock,
+        places: OwnerPlaces[ReadingId],
     ) -> None:
         self.id = reading
+        self.owner = owner
         self.feed = feed
         self.state: ReadingLogState = fold(entry.record for entry in entries)
         self._last_seq = entries[-1].seq
         self._log = log
         self._clock = clock
+        self._places = places
         self._appending = asyncio.Lock()
 
     async def append(self, *records: ReadingRecord) -> None:
@@ -52,4 +62,7 @@ class LiveReading:
                 state = apply(state, record)
             await self._log.append_to_reading(self.id, self._last_seq, drafts, reading_status(state), now)
             self.state, self._last_seq = state, self._last_seq + len(drafts)
+            if state.ended is not None:
+                # Before anybody hears of it: whoever waited for its end may begin another at once (K3).
+                self._places.free(self.id)
             self.feed.publish_appended()

@@ -8,9 +8,11 @@ from hashlib import sha256
 
 from service.access.keyed_requests import KeyedRequests
 from service.access.leaving_clients import LeavingClients
+from service.access.owner_places import OwnerPlaces
 from service.codec import encode_reading_record
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import OwnerId, ReadingId
+from service.core.owner_bounds import OwnerBounds
 from service.core.reading.records import ReadDocument, ReadingCreated, ReadingEntry
 from service.core.reading.sizes import TooSmallContext
 from service.core.reading.status import ReadingState, ReadingStatus
@@ -39,6 +41,8 @@ class Readings:
         going: GoingReadings,
         keyed: KeyedRequests[KeyedReading],
         model: str | None,
+        places: OwnerPlaces[ReadingId],
+        bounds: OwnerBounds,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -48,21 +52,27 @@ class Readings:
         self._going = going
         self._keyed = keyed
         self._model = model
+        self._places = places
+        self._bounds = bounds
         self._leaving = LeavingClients()
 
     async def create(self, asked: ReadingAsked, owner: OwnerId, key: RequestKey | None = None) -> ReadingId:
         """Begin a reading; a repeated `key` gives the one that was begun with it (H3).
 
         Raises:
-            RequestRefused: it would not fit the context, or the service shuts down.
+            RequestRefused: it would not fit the context, the owner has too many that go on, or the service shuts
+                down.
         """
         self._refuse_at_shutdown()
         async with self._keyed.first(key) as known:
             if known is not None:
                 return known.reading
-            return await self._create(asked, owner, key)
+            reading = self._ids.reading()
+            with self._places.kept_for(reading, owner, self._bounds.check_readings):
+                await self._create(reading, asked, owner, key)
+            return reading
 
-    async def _create(self, asked: ReadingAsked, owner: OwnerId, key: RequestKey | None) -> ReadingId:
+    async def _create(self, reading: ReadingId, asked: ReadingAsked, owner: OwnerId, key: RequestKey | None) -> None:
         # Beside the loop: these may be many megabytes.
         texts = await asyncio.to_thread(lambda: [document.text.encode() for document in asked.documents])
         documents = await asyncio.to_thread(_read_documents, asked.documents, texts)
@@ -71,7 +81,7 @@ class Readings:
             await self._planner.check(created)
         except TooSmallContext as small:
             raise RequestRefused(ProblemCode.VALIDATION, small.reason) from small
-        reading, now = self._ids.reading(), self._clock.now()
+        now = self._clock.now()
         entry = ReadingEntry(reading=reading, seq=1, time=now, record=created)
         await self._log.create_reading(
             NewReading(id=reading, owner=owner, created_at=now),
@@ -80,8 +90,7 @@ class Readings:
             ReadingStatus(),
             key=key,
         )
-        self._going.begin(reading)
-        return reading
+        self._going.begin(reading, owner)
 
     async def view(self, reading: ReadingId, owner: OwnerId) -> ReadingView:
         """Give the reading resource."""
@@ -144,7 +153,9 @@ class Readings:
     async def resume_unfinished(self) -> None:
         """Go on with every reading that the last process left unfinished (R5)."""
         for reading in await self._log.unfinished_readings():
-            self._going.begin(reading)
+            row = await self._log.reading(reading)
+            if row is not None:
+                self._going.begin(reading, row.owner)
 
     async def shut_down(self) -> None:
         """Begin nothing new and end the streams; what is being read goes on with the next start (H8)."""

@@ -99,7 +99,7 @@ class Asking:
         if self._pin_slots and facts is not None:
             request = replace(request, id_slot=slot_of(live.id, facts.slots))
         turn, feed = live.state.turn, live.feed
-        holder = Holder(session=live.id, turn=turn, step=live.state.step + 1)
+        holder = Holder(owner=live.row.owner, session=live.id, turn=turn, step=live.state.step + 1)
         async with (
             self._gate.permit(holder, lambda at: feed.publish_signal(turn, Queued(position=at)), aside=True),
             aclosing(self._llama.stream(request)) as stream,
@@ -133,7 +133,7 @@ class Asking:
             request = replace(request, id_slot=slot_of(live.id, facts.slots))
         turn, feed = live.state.turn, live.feed
         assert turn is not None  # a step belongs to a turn
-        holder = Holder(session=live.id, turn=turn, step=ask.step)
+        holder = Holder(owner=live.row.owner, session=live.id, turn=turn, step=ask.step)
         async with self._gate.permit(
             holder, lambda at: feed.publish_signal(turn, Queued(position=at)), alone=ask.alone
         ):

@@ -11,6 +11,7 @@ from service.access.presence import ServerPresence
 from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys
+from service.core.owner_bounds import OwnerBounds
 from service.ports import Clock, Ids, Llama, Meter, SessionLog, ToolPort
 from service.turns.absent_tool_port import AbsentToolPort
 from service.turns.approvals import Approvals
@@ -22,6 +23,7 @@ from service.turns.feed import Feeds
 from service.turns.handoffs import Handoffs
 from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
+from service.turns.open_turns import OpenTurns
 from service.turns.preflight import Preflight
 from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
@@ -79,6 +81,7 @@ def assemble(
     approver_keys: ApproverKeys,
     approval_wait_s: int,
     approve_after_untrusted: bool,
+    bounds: OwnerBounds,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
     gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
@@ -100,7 +103,7 @@ def assemble(
         min_room=min_room,
     )
     baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
-    creation = SessionCreation(log, clock, ids, baselines)
+    creation = SessionCreation(log, clock, ids, baselines, bounds)
     approvals = Approvals(clock, approver_keys, wait_s=approval_wait_s)
     handoffs = Handoffs(log, ids, clock, creation, feeds)
     batches = BatchRunner(port or AbsentToolPort(), log, server, ids, approvals, handoffs, concurrency=tool_concurrency)
@@ -111,7 +114,8 @@ def assemble(
         handoffs,
         clock,
     )
-    loading = SessionLoading(log, clock, meter, feeds, guarded=approve_after_untrusted)
+    open_turns = OpenTurns(bounds)
+    loading = SessionLoading(log, clock, meter, feeds, open_turns, guarded=approve_after_untrusted)
     live = LiveSessions(log, loading, feeds, runner, resume_attempts=resume_attempts)
     handoffs.connect(live)
     preflight = Preflight(server, compactor)
@@ -123,8 +127,9 @@ def assemble(
         server=server,
         creation=creation,
         approvals=approvals,
-        intake=TurnIntake(log, ids, live, preflight, queue_limit=queue_limit),
+        intake=TurnIntake(log, ids, live, preflight, open_turns, queue_limit=queue_limit),
         compactor=compactor,
+        open_turns=open_turns,
     )
     readiness = Readiness(log, llama, server, tools)
     return Turns(

@@ -7,6 +7,7 @@ from service.core.signals import SessionDeleted
 from service.ports import SessionLog
 from service.turns.feed import Feeds
 from service.turns.live_sessions import LiveSessions
+from service.turns.open_turns import OpenTurns
 
 # How long a delete waits for the turn that it cancels, in seconds (H9).
 CANCEL_WAIT_S = 10.0
@@ -15,10 +16,11 @@ CANCEL_WAIT_S = 10.0
 class SessionDeletion:
     """Knows which sessions are just going: nobody finds them any more."""
 
-    def __init__(self, log: SessionLog, live: LiveSessions, feeds: Feeds) -> None:
+    def __init__(self, log: SessionLog, live: LiveSessions, feeds: Feeds, open_turns: OpenTurns) -> None:
         self._log = log
         self._live = live
         self._feeds = feeds
+        self._open_turns = open_turns
         self._going: set[SessionId] = set()
 
     def is_going(self, session: SessionId) -> bool:
@@ -41,4 +43,5 @@ class SessionDeletion:
     def removed(self, session: SessionId) -> None:
         """Take note that the store removed an idle session: its followers end."""
         self._live.forget(session)
+        self._open_turns.forget(session)
         self._feeds.close_one(session, SessionDeleted())

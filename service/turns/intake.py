@@ -19,6 +19,7 @@ from service.core.turn_state import Phase, QueuedTurn
 from service.ports import Ids, SessionLog, SessionRow
 from service.turns.live_session import LiveSession
 from service.turns.live_sessions import LiveSessions
+from service.turns.open_turns import OpenTurns
 from service.turns.preflight import Preflight
 from service.turns.requests import OnBusy, TurnAsked
 from service.turns.turn_options import turn_options
@@ -35,12 +36,20 @@ class TurnIntake:
     """Decides what becomes of a new message; one at a time for each session."""
 
     def __init__(
-        self, log: SessionLog, ids: Ids, live: LiveSessions, preflight: Preflight, *, queue_limit: int
+        self,
+        log: SessionLog,
+        ids: Ids,
+        live: LiveSessions,
+        preflight: Preflight,
+        open_turns: OpenTurns,
+        *,
+        queue_limit: int,
     ) -> None:
         self._log = log
         self._ids = ids
         self._live = live
         self._preflight = preflight
+        self._open_turns = open_turns
         self._queue_limit = queue_limit
         self._taking: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         self._proceeding: set[asyncio.Task[None]] = set()
@@ -52,7 +61,8 @@ class TurnIntake:
         `key` is kept with it (H3).
 
         Raises:
-            RequestRefused: the session is busy, its queue is full, the message does not fit, or a limit would rise.
+            RequestRefused: the session is busy, its queue is full, its owner has too many turns, the message does not
+                fit, or a limit would rise.
         """
         lock = self._lock(row.id)
         if asked.on_busy is OnBusy.REJECT and lock.locked():
@@ -121,15 +131,19 @@ class TurnIntake:
                 self._let_go(live)
 
     async def _start(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
+        turn = self._ids.turn()
         try:
-            options = turn_options(live, asked)
-            await self._preflight.check(live, asked.content)
-            turn = self._ids.turn()
-            await live.append(User(content=asked.content, options=options), turn=turn, key=key)
+            with self._open_turns.place_for(turn, live.row.owner):
+                await self._put(live, turn, asked, key)
         finally:
             # A caller that is gone by now does not matter: a message that is in the log has its turn (H5).
             self._let_go(live)
         return turn
+
+    async def _put(self, live: LiveSession, turn: TurnId, asked: TurnAsked, key: RequestKey | None) -> None:
+        options = turn_options(live, asked)
+        await self._preflight.check(live, asked.content)
+        await live.append(User(content=asked.content, options=options), turn=turn, key=key)
 
     async def _queue(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         options = turn_options(live, asked)
@@ -140,9 +154,10 @@ class TurnIntake:
                 "when one of them has ended.",
                 retry_after_s=BUSY_RETRY_S,
             )
-        await self._preflight.check(live, asked.content)
         turn = self._ids.turn()
-        await live.append(TurnQueued(content=asked.content, options=options), turn=turn, key=key)
+        with self._open_turns.place_for(turn, live.row.owner):
+            await self._preflight.check(live, asked.content)
+            await live.append(TurnQueued(content=asked.content, options=options), turn=turn, key=key)
         _tell_positions(live)
         if live.state.phase is Phase.IDLE:
             # What it was to wait for has ended in the meantime.
@@ -151,17 +166,27 @@ class TurnIntake:
 
     async def _interrupt(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         # Looked at before anything is cancelled: a message that is refused interrupts nothing.
-        turn_options(live, asked)
-        await self._preflight.check(live, asked.content)
-        await self._live.cancel(live.id)
-        row = await self._log.session(live.id)
+        turn = self._ids.turn()
+        with self._open_turns.place_for(turn, live.row.owner, instead_of=live.state.turn):
+            turn_options(live, asked)
+            await self._preflight.check(live, asked.content)
+            await self._live.cancel(live.id)
+            try:
+                await self._put_in_place(live.id, turn, asked, key)
+            finally:
+                # Those that wait come next in any case.
+                self._proceed_soon(live.id)
+        return turn
+
+    async def _put_in_place(self, session: SessionId, turn: TurnId, asked: TurnAsked, key: RequestKey | None) -> None:
+        row = await self._log.session(session)
         if row is None:
-            raise RequestRefused(ProblemCode.NOT_FOUND, f"There is no session {live.id!r}.")
+            raise RequestRefused(ProblemCode.NOT_FOUND, f"There is no session {session!r}.")
+        live = await self._live.load_idle(row)
         try:
-            return await self._start(await self._live.load_idle(row), asked, key)
+            await self._put(live, turn, asked, key)
         finally:
-            # Those that wait come next in any case.
-            self._proceed_soon(live.id)
+            self._let_go(live)
 
     async def _took_up(self, live: LiveSession, waiting: QueuedTurn) -> bool:
         live.taking_up = waiting.turn

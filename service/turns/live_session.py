@@ -23,6 +23,7 @@ from service.core.turn_state import TurnState
 from service.core.turn_view import session_status
 from service.ports import Clock, Meter, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feed
+from service.turns.open_turns import OpenTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class LiveSession:
         log: SessionLog,
         clock: Clock,
         meter: Meter,
+        open_turns: OpenTurns,
     ) -> None:
         self.row = row
         self.id = row.id
@@ -73,6 +75,7 @@ class LiveSession:
         self._log = log
         self._clock = clock
         self._meter = meter
+        self._open_turns = open_turns
         self._appending = asyncio.Lock()
         # Held from the look at what waits for a decision to the record of it: of two deciders one wins (A2).
         self.deciding = asyncio.Lock()
@@ -131,10 +134,15 @@ class LiveSession:
             stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now, key=key)
             for entry, after in zip(entries, states, strict=True):
                 self._take(entry, after)
+            self.count_turns()
             self._meter.appended(records)
             self._publish(stored)
             self.tell_watchers()
             return stored
+
+    def count_turns(self) -> None:
+        """Let its turns that have not ended count as such; for what was appended this is done already (K3)."""
+        self._open_turns.note(self.id, self.row.owner, self.state)
 
     @contextmanager
     def watched(self) -> Generator[asyncio.Event]:

@@ -119,10 +119,13 @@ class LiveSessions:
     async def begin(self, row: SessionRow) -> None:
         """Run the turn that a session was made with (G2); `taking_up` is held since before it was made."""
         if row.id not in self._runs:
-            self.start(await self._read(row))
+            live = await self._read(row)
+            live.count_turns()
+            self.start(live)
 
     async def _resume(self, row: SessionRow) -> None:
         live = await self._read(row)
+        live.count_turns()
         state = live.state
         if state.phase is Phase.IDLE:
             self.keep(live)

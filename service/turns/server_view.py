@@ -9,6 +9,7 @@ from service.access.gate import Gate, Holder
 from service.access.model_server import ModelServer
 from service.core.baseline import TemplateProfile
 from service.core.errors import ModelFailure
+from service.core.ids import OwnerId
 from service.core.slot_state import SlotState
 from service.core.template_words import words
 from service.ports import Llama
@@ -40,8 +41,8 @@ class ServerView:
         self._gate = gate
         self._tools = tools
 
-    async def now(self) -> ServerNow:
-        """Look now; a server that is away leaves what is known of it."""
+    async def now(self, owner: OwnerId) -> ServerNow:
+        """Look now, for somebody; a server that is away leaves what is known of it."""
         facts = await self._server.facts_or_none()
         slots: Sequence[SlotState] = ()
         message: str | None = None
@@ -53,8 +54,8 @@ class ServerView:
             slots=slots,
             message=message,
             permits=self._gate.capacity,
-            running=self._gate.holders,
-            queued=self._gate.queued,
+            running=tuple(holder.shown_to(owner) for holder in self._gate.holders),
+            queued=tuple(holder.shown_to(owner) for holder in self._gate.queued),
             template=facts.template if facts is not None else None,
             words=words(facts.template, has_tools=self._tools.configured) if facts is not None else (),
         )

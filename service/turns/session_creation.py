@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from service.codec import encode_record
 from service.core.chain import Head
+from service.core.errors import TooManySessions
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.labels import DataClass
+from service.core.owner_bounds import OwnerBounds
 from service.core.records import Entry, ParentLink, SessionCreated, TurnOptions, User
 from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
@@ -50,11 +52,12 @@ class Created:
 class SessionCreation:
     """Puts new sessions into the store."""
 
-    def __init__(self, log: SessionLog, clock: Clock, ids: Ids, baselines: BaselineMaker) -> None:
+    def __init__(self, log: SessionLog, clock: Clock, ids: Ids, baselines: BaselineMaker, bounds: OwnerBounds) -> None:
         self._log = log
         self._clock = clock
         self._ids = ids
         self._baselines = baselines
+        self._bounds = bounds
         self._forking = SessionForking(log)
 
     async def create(
@@ -63,7 +66,7 @@ class SessionCreation:
         """Make a session; a fork is made of `source`, the session that it names. `key` is kept with it (H3).
 
         Raises:
-            RequestRefused: what was asked can't be had.
+            RequestRefused: what was asked can't be had, or the owner has as many sessions as are allowed.
         """
         if asked.fork is not None and source is not None:
             return await self._fork(asked, asked.fork, source, owner, key)
@@ -74,7 +77,7 @@ class SessionCreation:
         entry = Entry(session=session.id, turn=None, seq=1, time=session.created_at, record=record)
         draft = RecordDraft(turn=None, type=record.type, body=encode_record(entry))
         status = SessionStatus()
-        stored = await self._log.create_session(session, [draft], status, key=key)
+        stored = await self._store(session, [draft], status, key)
         return Created(row=_row_of(session, status, stored), entry=entry)
 
     async def _fork(
@@ -82,11 +85,21 @@ class SessionCreation:
     ) -> Created:
         session = self._new(asked, owner, source.agent)
         forked = await self._forking.fork(source, fork, session.id, session.created_at)
-        stored = await self._log.create_session(session, forked.drafts, forked.status, key=key)
+        stored = await self._store(session, forked.drafts, forked.status, key)
         return Created(row=_row_of(session, forked.status, stored))
+
+    async def _store(
+        self, session: NewSession, drafts: Sequence[RecordDraft], status: SessionStatus, key: RequestKey | None
+    ) -> Sequence[StoredRecord]:
+        try:
+            return await self._log.create_session(session, drafts, status, key=key, at_most=self._bounds.sessions)
+        except TooManySessions as full:
+            raise self._bounds.too_many_sessions() from full
 
     async def create_child(self, asked: ChildAsked) -> Sequence[StoredRecord]:
         """Make a session whose first turn is open, in one write: whoever finds it finds its message, too.
+
+        However many sessions its owner has: the turn that hands over is not to fail by that.
 
         Raises:
             RequestRefused: there is no such agent any more, or its tools can't be had.

@@ -16,6 +16,7 @@ from service.core.toolset import Toolset
 from service.ports import Clock, Meter, SessionLog, SessionRow
 from service.turns.feed import Feed, Feeds
 from service.turns.live_session import LiveSession, baseline_of
+from service.turns.open_turns import OpenTurns
 
 READ_AT_ONCE = 1024
 """Records that are read in one go: a reader's thread that fetches many more of them holds up the loop."""
@@ -27,11 +28,14 @@ LOADED_AT_ONCE = 256
 class SessionLoading:
     """Makes a session in memory of what the store holds."""
 
-    def __init__(self, log: SessionLog, clock: Clock, meter: Meter, feeds: Feeds, *, guarded: bool) -> None:
+    def __init__(
+        self, log: SessionLog, clock: Clock, meter: Meter, feeds: Feeds, open_turns: OpenTurns, *, guarded: bool
+    ) -> None:
         self._log = log
         self._clock = clock
         self._meter = meter
         self._feeds = feeds
+        self._open_turns = open_turns
         self._guarded = guarded
         self._toolsets: dict[tuple[str, ToolMode], Toolset] = {}
 
@@ -71,6 +75,7 @@ class SessionLoading:
             log=self._log,
             clock=self._clock,
             meter=self._meter,
+            open_turns=self._open_turns,
         )
 
     async def _toolset(self, tools: ToolSelection) -> Toolset:

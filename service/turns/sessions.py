@@ -28,6 +28,7 @@ from service.turns.follower import Follower
 from service.turns.following import Following
 from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
+from service.turns.open_turns import OpenTurns
 from service.turns.pauses import Decided, Pauses
 from service.turns.recovery import resume_unfinished
 from service.turns.requests import SessionAsked, TurnAsked
@@ -53,6 +54,7 @@ class Sessions:
         intake: TurnIntake,
         approvals: Approvals,
         compactor: Compactor,
+        open_turns: OpenTurns,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -65,7 +67,7 @@ class Sessions:
         self._pauses = Pauses(log, live, approvals)
         self._following = Following(log, feeds, live)
         self._keyed = KeyedRequests(log.keyed)
-        self._deletion = SessionDeletion(log, live, feeds)
+        self._deletion = SessionDeletion(log, live, feeds, open_turns)
         self._leaving = LeavingClients()
         self._waiting = TurnWaiting(live, feeds)
 

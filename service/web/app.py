@@ -19,12 +19,16 @@ from service import bootstrap
 from service.bootstrap import Application
 from service.config import Settings
 from service.core.json_types import JsonObject
+from service.ports.api_keys import ApiKeys
 from service.web import problems
+from service.web.access import Access
+from service.web.authentication import Authentication, Unauthenticated
 from service.web.contract import TITLE, describe
 from service.web.dashboard_files import Dashboard, read_dashboard
 from service.web.guard import Guard
 from service.web.origins import AllowedNames
 from service.web.plain_requests import ShortWays
+from service.web.quotas import Quotas
 from service.web.routes import BODIES, ROUTERS, SHORT_WAYS
 from service.web.security_headers import SecurityHeaders
 from service.web.sse import leave_shutdown_to_followers
@@ -33,7 +37,7 @@ Build = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 # Headers of ours that a page of an allowed origin may read.
 _EXPOSED = ["Location", "Content-Location", "Preference-Applied", "Retry-After"]
-_ACCEPTED = ["Content-Type", "Prefer", "Last-Event-ID", "Idempotency-Key"]
+_ACCEPTED = ["Authorization", "X-API-Key", "Content-Type", "Prefer", "Last-Event-ID", "Idempotency-Key"]
 
 
 class WebApp(FastAPI):
@@ -65,8 +69,11 @@ class WebApp(FastAPI):
         return self.openapi_schema
 
 
-def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
-    """Make the app; what it stands on is built when it is started and taken down when it stops."""
+def create_app(settings: Settings, build: Build = bootstrap.build, keys: ApiKeys | None = None) -> WebApp:
+    """Make the app; what it stands on is built when it is started and taken down when it stops.
+
+    Without keys only this machine is served (K2).
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Application | Dashboard]]:
@@ -87,15 +94,26 @@ def create_app(settings: Settings, build: Build = bootstrap.build) -> WebApp:
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.front = _front(app.behind_front, settings)
+    app.front = _front(app.behind_front, settings, keys)
     return app
 
 
-def _front(app: ASGIApp, settings: Settings) -> ASGIApp:
+def _front(app: ASGIApp, settings: Settings, keys: ApiKeys | None) -> ASGIApp:
     """Put together what each request passes, here from the innermost to the outermost."""
-    names = AllowedNames.of(settings.host, settings.allowed_hosts, settings.allowed_origins)
+    any_host = keys is not None and not settings.allowed_hosts
+    names = AllowedNames.of(settings.host, settings.allowed_hosts, settings.allowed_origins, any_host=any_host)
     front: ASGIApp = ShortWays(app, ways=SHORT_WAYS)
+    front = Quotas(
+        front,
+        requests_per_minute=settings.requests_per_minute,
+        requests_at_once=settings.requests_at_once,
+        streams_at_once=settings.streams_at_once,
+    )
+    # Made without keys too: a route that is in no row of the table stops the start in any case.
+    access = Access([route for router in ROUTERS for route in router.routes])
+    front = Unauthenticated(front) if keys is None else Authentication(front, keys=keys, access=access)
     if settings.allowed_origins:
+        # Before the keys: a browser asks whether it may send one without sending it.
         front = CORSMiddleware(
             front,
             allow_origins=sorted(names.origins),
@@ -104,7 +122,11 @@ def _front(app: ASGIApp, settings: Settings) -> ASGIApp:
             expose_headers=_EXPOSED,
         )
     guard = Guard(
-        front, names=names, max_body_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes
+        front,
+        names=names,
+        only_this_machine=keys is None,
+        max_body_bytes=settings.max_body_bytes,
+        max_upload_bytes=settings.max_upload_bytes,
     )
     return SecurityHeaders(guard)
 

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute
 from service import __version__
 from service.core.errors import ProblemCode
 from service.core.json_types import JsonObject
+from service.web.access import ACCESS
 from service.web.problems import MEDIA_TYPE, STATUS
 
 TITLE = "Turnkeeper"
@@ -20,15 +21,22 @@ DESCRIPTION = (
     "Sessions, a bounded agent loop and an event log in front of llama.cpp's llama-server. "
     "Whatever is refused is refused with a problem document (RFC 9457) whose `code` tells programs which."
 )
+_SECURITY_SCHEMES: JsonObject = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, made by `turnkeeper keys add`."},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same, in another header."},
+}
+
 REF = "#/components/schemas/{}"
 
 # What any request may meet.
 _ANYWHERE = (
     ProblemCode.VALIDATION,
+    ProblemCode.UNAUTHORIZED,
     ProblemCode.FORBIDDEN,
     ProblemCode.WRONG_HOST,
     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
     ProblemCode.TOO_LARGE,
+    ProblemCode.RATE_LIMITED,
     ProblemCode.INTERNAL,
 )
 
@@ -67,11 +75,24 @@ def describe(routes: list[BaseRoute], more: Sequence[type[BaseModel]]) -> JsonOb
     for model in (Problem, *more):
         schema = model.model_json_schema(ref_template=REF.replace("{}", "{model}"))
         schemas.update(schema.pop("$defs", {}), **{model.__name__: schema})
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
     for operations in document["paths"].values():
         for operation in operations.values():
+            _describe_access(operation)
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
     return document
+
+
+def _describe_access(operation: JsonObject) -> None:
+    """Say which keys an operation takes, by its row in the access table (K3)."""
+    needed = ACCESS[operation["operationId"]]
+    if not needed:
+        operation["security"] = []
+        return
+    # Nothing of it is asked for where the service has no keys, and serves its own machine only.
+    operation["security"] = [{}, {"bearer": []}, {"apiKey": []}]
+    operation["x-scopes"] = sorted(needed)
 
 
 def _without_null(schema: JsonObject) -> JsonObject:

@@ -13,9 +13,11 @@ from fastapi import Depends, Header, Path, Query, Request
 
 from service.bootstrap import Application
 from service.config import Settings
+from service.core.callers import Caller
 from service.core.errors import ProblemCode, RequestRefused
-from service.core.ids import LOCAL_OWNER, OwnerId, SessionId, TurnId
+from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.request_key import RequestKey, body_hash
+from service.web.authentication import CALLER
 from service.web.negotiation import EVENT_STREAM, HTML, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
 from service.web.validation import UNKNOWN, refused_field
 
@@ -36,9 +38,14 @@ async def settings(request: Request) -> Settings:
     return cast(Settings, request.app.state.settings)
 
 
-async def owner() -> OwnerId:
-    """Say who asks: without API keys there is one owner."""
-    return LOCAL_OWNER
+async def caller(request: Request) -> Caller | None:
+    """Say who asks; None where no key is asked for, and none was sent."""
+    return cast("Caller | None", request.scope.get(CALLER))
+
+
+async def owner(request: Request) -> OwnerId:
+    """Say whose sessions and readings the caller may know of (K3)."""
+    return cast(Caller, request.scope[CALLER]).owner
 
 
 def only_query(*names: str) -> Any:
@@ -186,6 +193,7 @@ PageLimit = Annotated[int, Query(ge=1, le=PAGE_MAX, description=f"Items of a pag
 
 ApplicationDep = Annotated[Application, Depends(application)]
 SettingsDep = Annotated[Settings, Depends(settings)]
+CallerDep = Annotated[Caller | None, Depends(caller)]
 OwnerDep = Annotated[OwnerId, Depends(owner)]
 RequestKeyDep = Annotated[RequestKey | None, Depends(request_key)]
 WantedForm = Annotated[AnswerForm, Depends(wanted_form)]

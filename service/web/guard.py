@@ -26,9 +26,18 @@ _UPLOADS = frozenset({("POST", "/readings")})
 class Guard:
     """Refuse a request before any of the app runs and before its body is read."""
 
-    def __init__(self, app: ASGIApp, *, names: AllowedNames, max_body_bytes: int, max_upload_bytes: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        names: AllowedNames,
+        only_this_machine: bool,
+        max_body_bytes: int,
+        max_upload_bytes: int,
+    ) -> None:
         self._app = app
         self._names = names
+        self._only_this_machine = only_this_machine
         self._is_our_host = lru_cache(maxsize=256)(names.is_our_host)
         self._body = _Bound("body", max_body_bytes, "max_body_bytes")
         self._upload = _Bound("upload", max_upload_bytes, "max_upload_bytes")
@@ -49,7 +58,8 @@ class Guard:
         told = _told_by(scope)
         # The host first: what is ours is judged by it.
         host = self._checked_host(told)
-        _check_peer(scope, told)
+        if self._only_this_machine:
+            _check_peer(scope, told)
         self._check_origin(told, host)
         media_type = _media_type(told.content_type)
         _check_content_type(scope["method"], scope["path"], told, media_type)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
+
+# A name or an address, and a port: what is none of that would stand in origins of ours.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -16,19 +20,28 @@ class AllowedNames:
 
     hosts: frozenset[str]
     origins: frozenset[str]
+    any_host: bool = False
 
     @classmethod
-    def of(cls, host: str, allowed_hosts: Iterable[str], allowed_origins: Iterable[str]) -> AllowedNames:
-        """Put together what the settings allow; loopback names and the address of `host` always are."""
+    def of(
+        cls, host: str, allowed_hosts: Iterable[str], allowed_origins: Iterable[str], *, any_host: bool = False
+    ) -> AllowedNames:
+        """Put together what the settings allow; loopback names and the address of `host` always are.
+
+        `any_host` is for a service with keys: a page that lets its name lead here has none.
+        """
         hosts = {*LOOPBACK_NAMES, _bracketed(host), *allowed_hosts}
         return cls(
             hosts=frozenset(name.lower() for name in hosts),
             origins=frozenset(origin.lower().rstrip("/") for origin in allowed_origins),
+            any_host=any_host,
         )
 
     def is_our_host(self, host: str) -> bool:
         """Tell whether a `Host` is answered; a name that is allowed without a port is so with any port."""
         host = host.lower()
+        if self.any_host:
+            return _HOST.fullmatch(host) is not None
         return host in self.hosts or _without_port(host) in self.hosts
 
     def is_allowed_origin(self, origin: str, host: str) -> bool:

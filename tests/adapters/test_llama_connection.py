@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 import ssl
+from base64 import b64encode
 
 import httpx
 import pytest
@@ -18,6 +19,7 @@ from service.core.errors import ErrorKind, ModelFailure
 from tests.adapters.llama_routes import URL
 from tests.adapters.scripted_llama import answer, llama_at, scripted
 from tests.recordings.exchanges import recorded
+from tests.secrets.canaries import LLAMA_API_KEY, PASSWORD
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +30,7 @@ PLAIN = recorded("plain")
 
 @pytest.mark.rules("K4", "L1")
 async def test_the_headers_are_ours_alone() -> None:
-    async with scripted([PLAIN.raw]) as server, llama_at(server.url, api_key="secret") as llama:
+    async with scripted([PLAIN.raw]) as server, llama_at(server.url, api_key=LLAMA_API_KEY) as llama:
         assert [item async for item in llama.stream(ASK)]
 
         request = server.requests[0]
@@ -38,7 +40,7 @@ async def test_the_headers_are_ours_alone() -> None:
             "accept": "*/*",
             "accept-encoding": "identity",
             "user-agent": f"turnkeeper/{__version__}",
-            "authorization": "Bearer secret",
+            "authorization": f"Bearer {LLAMA_API_KEY}",
             "connection": "close",
             "content-type": "application/json",
             "content-length": str(len(request.body)),
@@ -67,12 +69,13 @@ async def test_cookies_are_not_kept() -> None:
 @pytest.mark.rules("L1")
 async def test_an_address_may_have_a_path_and_a_login() -> None:
     async with scripted([recorded("health").raw]) as server:
-        async with llama_at(server.url.replace("//", "//ann:pass@") + "/llama/") as llama:
+        async with llama_at(server.url.replace("//", f"//ann:{PASSWORD}@") + "/llama/") as llama:
             await llama.check()
         request = server.requests[0]
 
+    login = f"ann:{PASSWORD}".encode()
     assert request.line == "GET /llama/health HTTP/1.1"
-    assert request.headers["authorization"] == "Basic YW5uOnBhc3M="
+    assert request.headers["authorization"] == f"Basic {b64encode(login).decode()}"
 
 
 @pytest.mark.rules("L1")
@@ -90,7 +93,7 @@ async def test_a_prompt_of_megabytes_arrives_whole() -> None:
 async def test_a_server_that_is_not_there_is_named_with_what_to_do() -> None:
     async with scripted() as server:
         url = server.url
-    async with llama_at(url.replace("//", "//ann:pass@"), api_key="secret") as llama:
+    async with llama_at(url.replace("//", f"//ann:{PASSWORD}@"), api_key=LLAMA_API_KEY) as llama:
         for asking in (llama.check(), llama.facts(), llama.count_tokens(ASK), anext(llama.stream(ASK))):
             with pytest.raises(ModelFailure) as caught:
                 await asking

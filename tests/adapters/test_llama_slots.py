@@ -9,6 +9,7 @@ import respx
 from service.adapters.llama import LlamaClient, LlamaHttp, LlamaTimes
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.slot_state import SlotState
+from tests.adapters.llama_routes import over
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("L10")]
 
@@ -16,7 +17,7 @@ URL = "http://llama.test"
 
 
 def llama(router: respx.MockRouter, model: str | None = None) -> LlamaHttp:
-    client = LlamaClient(URL, transport=httpx.MockTransport(router.async_handler))
+    client = LlamaClient(URL, transport=over(router))
     return LlamaHttp(client, LlamaTimes(poll_ms=200), model=model)
 
 

@@ -135,7 +135,7 @@ async def test_a_head_that_does_not_come_is_waited_for_as_long_as_the_slots_say(
 
 @pytest.mark.rules("L2")
 async def test_slots_that_tell_without_end_tell_nothing() -> None:
-    endless = httpx.MockTransport(lambda _: httpx.Response(200, content=b"[" + b" " * 9_000_000))
+    endless = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(b"[" + b" " * 9_000_000)))
     async with httpx.AsyncClient(base_url="http://llama.test", transport=endless) as client:
         assert await Slots(client, model=None, answer_ms=10_000).look() == Look(sight=Sight.UNTOLD)
 

@@ -37,6 +37,7 @@ from tests.adapters.scripted_port import (
     says_over_and_over,
     says_then_hangs,
 )
+from tests.secrets.canaries import TOOL_PORT_TOKEN
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X1")]
 
@@ -96,7 +97,7 @@ async def test_the_list_of_tools_is_fetched_as_it_is() -> None:
 
 
 async def test_a_call_is_posted_with_its_ids_and_its_key() -> None:
-    async with scripted(says(as_json(SUNNY)), path="/base", token="s3cret") as (fake, port):
+    async with scripted(says(as_json(SUNNY)), path="/base", token=TOOL_PORT_TOKEN) as (fake, port):
         assert await port.call(request()) == SUNNY_ANSWER
 
     (sent,) = fake.requests
@@ -113,7 +114,7 @@ async def test_a_call_is_posted_with_its_ids_and_its_key() -> None:
     assert sent.headers == {
         "accept": "application/json",
         "accept-encoding": "gzip",
-        "authorization": "Bearer s3cret",
+        "authorization": f"Bearer {TOOL_PORT_TOKEN}",
         "connection": "keep-alive",
         "content-type": "application/json",
         "idempotency-key": '"ses_1/7"',

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ async def start(tmp_path: Path) -> AsyncGenerator[Start]:
     models: list[StrictLlama] = []
     async with AsyncExitStack() as stack:
 
-        async def started(llama: StrictLlama, port: FakePort | None = None, **settings: object) -> WholeService:
+        async def started(llama: StrictLlama, port: FakePort | None = None, **settings: Any) -> WholeService:
             models.append(await stack.enter_async_context(llama))
             if port is not None:
                 await stack.enter_async_context(port)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from service.bootstrap import build
 from service.config.settings import load_settings
 from service.core.json_types import JsonObject
+from service.ports.api_keys import ApiKeys
 from tests.cases.fake_port import FakePort
 from tests.cases.strict_llama import StrictLlama
 from tests.web.serving import Frame, Served, frames_of, served_by
@@ -85,7 +86,7 @@ class WholeService:
 
 @asynccontextmanager
 async def service_over(
-    store: Path, llama: StrictLlama, port: FakePort | None = None, **settings: object
+    store: Path, llama: StrictLlama, port: FakePort | None = None, keys: ApiKeys | None = None, **settings: object
 ) -> AsyncGenerator[WholeService]:
     """Start the service over a store in this folder; at the end it stops as a real one would."""
     # The settings read files, which the command line does before there is a loop.
@@ -96,7 +97,7 @@ async def service_over(
         database_url=f"sqlite:///{(store / 'store.db').as_posix()}",
         **{"poll_ms": 50, **settings},
     )
-    async with served_by(build, loaded) as served:
+    async with served_by(build, loaded, keys) as served:
         yield WholeService(served)
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -61,7 +62,7 @@ class Talker:
 
 
 @asynccontextmanager
-async def talking(store: Path, *script: Reply, **settings: object) -> AsyncGenerator[Talker]:
+async def talking(store: Path, *script: Reply, **settings: Any) -> AsyncGenerator[Talker]:
     port = FakePort(open_spec("clock"), open_spec("pay", needs_approval=True))
     async with (
         StrictLlama(*script) as llama,

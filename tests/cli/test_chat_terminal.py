@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -67,7 +67,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talk(store: Path, *script: Reply, **settings: object) -> AsyncGenerator[Talk]:
+async def talk(store: Path, *script: Reply, **settings: Any) -> AsyncGenerator[Talk]:
     port = FakePort(open_spec("clock"), open_spec("pay", needs_approval=True, title="Pay a bill"))
     async with StrictLlama(*script) as llama, port, service_over(store, llama, port, **settings) as service:
         yield Talk(service, llama, port)

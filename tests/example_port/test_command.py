@@ -6,10 +6,12 @@ import os
 import signal
 import socket
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
+from standardwebhooks import Webhook
 
 import service.example_port
 from service.example_port.__main__ import main
@@ -18,17 +20,19 @@ from tests.example_port.port_client import BOUND_S, PortClient
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X5")]
 
 ROOT = Path(__file__).parents[2]
+SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 
-async def start(*arguments: str, token: str | None = None) -> asyncio.subprocess.Process:
-    environment = {name: value for name, value in os.environ.items() if name != "TOOL_PORT_TOKEN"}
+async def start(*arguments: str, token: str | None = None, secret: str | None = None) -> asyncio.subprocess.Process:
+    given = {"TOOL_PORT_TOKEN": token, "EXAMPLE_PORT_SECRET": secret}
+    environment = {name: value for name, value in os.environ.items() if name not in given}
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "service.example_port",
         *arguments,
         cwd=ROOT,
-        env=environment if token is None else environment | {"TOOL_PORT_TOKEN": token},
+        env=environment | {name: value for name, value in given.items() if value is not None},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -73,12 +77,38 @@ async def test_the_token_comes_from_the_environment_and_is_never_written() -> No
     assert "swordfish" not in errors
 
 
+async def test_the_secret_comes_from_the_environment_and_is_never_written() -> None:
+    async with asyncio.timeout(3 * BOUND_S):
+        process = await start("--port", "0", secret=SECRET)
+        async with httpx.AsyncClient(base_url=await url_of(process), trust_env=False) as http:
+            refused = await http.get("/tools")
+            signature = Webhook(SECRET).sign("req_1", signed_at := datetime.now(UTC), "")
+            time = str(int(signed_at.timestamp()))
+            headers = {"webhook-id": "req_1", "webhook-timestamp": time, "webhook-signature": signature}
+            allowed = await http.get("/tools", headers=headers)
+        status, errors = await end(process)
+    assert refused.status_code == 401
+    assert refused.json()["detail"] == "the request is not signed as it has to be: Missing required headers"
+    assert allowed.status_code == 200
+    assert status == 0
+    assert SECRET.removeprefix("whsec_") not in errors
+
+
+@pytest.mark.parametrize("secret", ["swordfish", "whsec_", "whsec_====", "whsec_swordfish!"])
+async def test_a_bad_secret_is_one_clear_line_that_does_not_show_it(secret: str) -> None:
+    async with asyncio.timeout(3 * BOUND_S):
+        process = await start("--port", "0", secret=secret)
+        _, errors = await process.communicate()
+    assert process.returncode == 1
+    assert errors.decode() == "example port: EXAMPLE_PORT_SECRET must be whsec_ and base64\n"
+
+
 async def test_an_open_port_on_all_addresses_is_warned_of() -> None:
     async with asyncio.timeout(3 * BOUND_S):
         process = await start("--port", "0", "--host", "0.0.0.0")
         assert (await url_of(process)).startswith("http://0.0.0.0:")
         _, errors = await end(process)
-    assert "warning: without TOOL_PORT_TOKEN" in errors
+    assert "warning: without TOOL_PORT_TOKEN or EXAMPLE_PORT_SECRET" in errors
 
 
 def test_a_taken_port_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
+from service.core.owner_bounds import OwnerBounds
 from service.core.records import Entry, Record
 from service.core.signals import ShuttingDown
 from service.core.views import TurnView
@@ -60,6 +61,7 @@ class House:
         compact_at: float = 0.8,
         compact_messages: int = 0,
         min_room: int = 16,
+        bounds: OwnerBounds | None = None,
     ) -> None:
         self.llama = llama
         self.port = port
@@ -91,6 +93,7 @@ class House:
             approver_keys=approver_keys or ApproverKeys(),
             approval_wait_s=approval_wait_s,
             approve_after_untrusted=approve_after_untrusted,
+            bounds=bounds or OwnerBounds(),
         )
         self.sessions = self.turns.sessions
 

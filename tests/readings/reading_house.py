@@ -13,6 +13,7 @@ from service.access.presence import ServerPresence
 from service.adapters.log_memory import MemoryLog
 from service.codec import decode_reading_record
 from service.core.ids import LOCAL_OWNER, ReadingId
+from service.core.owner_bounds import OwnerBounds
 from service.core.reading.options import ExitMode, ReadingOptions
 from service.core.reading.records import ReadingRecord
 from service.ports import ReadingLog
@@ -60,6 +61,7 @@ class ReadingHouse:
         log: ReadingLog | None = None,
         ids: CountingIds | None = None,
         clock: SteppingClock | None = None,
+        bounds: OwnerBounds | None = None,
     ) -> None:
         self.llama = llama
         self.log: ReadingLog = log or MemoryLog()
@@ -78,6 +80,7 @@ class ReadingHouse:
             presence=ServerPresence(server, health, self.clock, load_wait_ms=300_000),
             model=None,
             retry_attempts=2,
+            bounds=bounds or OwnerBounds(),
         )
 
     async def begin(

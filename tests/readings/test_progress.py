@@ -65,7 +65,7 @@ async def test_the_one_who_began_it_is_told_each_piece_and_one_who_comes_later_t
     following = await house.readings.follow(reading, LOCAL_OWNER, after_pos=None, live=True)
     assert following is not None
     await held.wait()
-    assert house.gate.holders == (Holder(reading=reading, chunk=1),)
+    assert house.gate.holders == (Holder(owner=LOCAL_OWNER, reading=reading, chunk=1),)
     holds.set()
     async with asyncio.timeout(BOUND_S), following:
         events = [event async for batch in following for event in batch]

@@ -28,16 +28,16 @@ async def test_the_view_names_who_runs_and_who_waits() -> None:
             if any(getattr(getattr(event, "signal", None), "type", None) == "queued" for event in batch):
                 break
 
-    now = await house.turns.server_view.now()
+    now = await house.turns.server_view.now(LOCAL_OWNER)
 
-    assert now.running == (Holder(session=first, turn=running, step=1),)
-    assert now.queued == (Holder(session=second, turn=waiting, step=1),)
+    assert now.running == (Holder(owner=LOCAL_OWNER, session=first, turn=running, step=1),)
+    assert now.queued == (Holder(owner=LOCAL_OWNER, session=second, turn=waiting, step=1),)
     assert ([slot.processing for slot in now.slots], now.permits, now.message) == ([True], 1, None)
     assert (now.template, bool(now.words)) == (PROFILE, True)
     assert busy.before_end is not None
     busy.before_end.set()
     await house.finish(second, waiting)
-    after = await house.turns.server_view.now()
+    after = await house.turns.server_view.now(LOCAL_OWNER)
     assert (after.running, after.queued) == ((), ())
 
 
@@ -46,6 +46,6 @@ async def test_a_server_that_is_away_leaves_what_is_known() -> None:
     house = House(llama)
     llama.away = GONE
 
-    now = await house.turns.server_view.now()
+    now = await house.turns.server_view.now(LOCAL_OWNER)
 
     assert (now.slots, now.message, now.template, now.words) == ((), "llama-server is away", None, ())

@@ -334,7 +334,7 @@ class FakeServerView:
         )
     )
 
-    async def now(self) -> ServerNow:
+    async def now(self, owner: OwnerId) -> ServerNow:
         return self.shown
 
 

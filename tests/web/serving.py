@@ -13,7 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.config import Settings
+from service.ports.api_keys import ApiKeys
 from service.web.app import Build, create_app
+from service.web.connection_bounds import bounds_of
+from service.web.connections import bounded_connections
 from tests.web.fakes import FakeApplication
 
 BOUND_S = 10
@@ -27,10 +30,14 @@ def settings_with(**values: object) -> Settings:
 
 @asynccontextmanager
 async def called(
-    application: FakeApplication, settings: Settings | None = None, *, peer: str = "127.0.0.1"
+    application: FakeApplication,
+    settings: Settings | None = None,
+    *,
+    keys: ApiKeys | None = None,
+    peer: str = "127.0.0.1",
 ) -> AsyncGenerator[httpx.AsyncClient]:
     """Call the app without a socket. The transport collects a whole body, so it shows nothing of a stream."""
-    app = create_app(settings or settings_with(), application.build)
+    app = create_app(settings or settings_with(), application.build, keys)
     async with app.router.lifespan_context(app) as state:
         transport = httpx.ASGITransport(_with_state(app, state), client=(peer, 50_000), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}", trust_env=False) as http:
@@ -62,20 +69,26 @@ class Served:
 
 
 @asynccontextmanager
-async def served(application: FakeApplication, settings: Settings | None = None) -> AsyncGenerator[Served]:
+async def served(
+    application: FakeApplication, settings: Settings | None = None, keys: ApiKeys | None = None
+) -> AsyncGenerator[Served]:
     """Serve the app over fakes."""
-    async with served_by(application.build, settings) as service:
+    async with served_by(application.build, settings, keys) as service:
         yield service
 
 
 @asynccontextmanager
-async def served_by(build: Build, settings: Settings | None = None) -> AsyncGenerator[Served]:
+async def served_by(
+    build: Build, settings: Settings | None = None, keys: ApiKeys | None = None
+) -> AsyncGenerator[Served]:
     """Serve the app by uvicorn on a free port of loopback."""
-    app = create_app(settings or settings_with(), build)
+    settings = settings or settings_with()
+    app = create_app(settings, build, keys)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         config = uvicorn.Config(
             app,
+            http=bounded_connections(bounds_of(settings)),
             log_level="error",
             ws="none",
             lifespan="on",

@@ -15,6 +15,8 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from service.core.ids import SessionId, TurnId
 from service.web.app import create_app
+from service.web.connection_bounds import bounds_of
+from service.web.connections import bounded_connections
 from service.web.openapi import openapi_document
 from tests.web.fake_readings import FakeReadings
 from tests.web.fakes import TURN, FakeApplication, FakeFollower, FakeSessions, stored
@@ -35,7 +37,11 @@ class OpenSessions(FakeSessions):
 def address() -> Iterator[str]:
     """A service in a thread of its own, because the generated requests come from code that blocks."""
     app = create_app(settings_with(), FakeApplication(sessions=OpenSessions(), readings=FakeReadings(known=True)).build)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="on"))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, http=bounded_connections(bounds_of(settings_with())), log_level="error", ws="none", lifespan="on"
+        )
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         serving = threading.Thread(target=server.run, args=([listener],), name="uvicorn")
         serving.start()

@@ -5,6 +5,7 @@ import pytest
 
 from service.core.errors import ProblemCode, RequestRefused, SequenceConflict, StoreFailure
 from service.web.problems import STATUS
+from tests.secrets.canaries import PASSWORD
 from tests.web.fakes import SESSION, FakeApplication, FakeSessions
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H2")]
@@ -156,12 +157,12 @@ async def test_endless_nesting_is_refused(http: httpx.AsyncClient) -> None:
 async def test_a_mistake_of_ours_tells_callers_nothing_of_itself(
     http: httpx.AsyncClient, sessions: FakeSessions, asked: tuple[str, str]
 ) -> None:
-    sessions.refusal = RuntimeError("password is hunter2")
+    sessions.refusal = RuntimeError(f"password is {PASSWORD}")
 
     response = await http.request(*asked, json={"content": "Hi"})
 
     problem(response, 500, "internal")
-    assert "hunter2" not in response.text
+    assert PASSWORD not in response.text
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
@@ -183,7 +184,7 @@ async def test_a_query_is_not_repeated_in_the_answer(http: httpx.AsyncClient) ->
     response = await http.get("/sessions?after=hunter2&limit=x")
 
     problem(response, 422, "validation")
-    assert "hunter2" not in response.text
+    assert PASSWORD not in response.text
 
 
 async def test_a_tool_port_that_is_away_is_told_so(http: httpx.AsyncClient, application: FakeApplication) -> None:

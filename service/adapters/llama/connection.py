@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from base64 import b64encode
+from collections.abc import Sequence
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
@@ -11,6 +12,7 @@ import httpx
 from service import __version__
 from service.adapters.llama.exchange import Exchange, FirstBytes
 from service.adapters.llama.transport import LlamaTransport, head_of
+from service.core.secret_masking import SecretMasking
 
 
 class LlamaClient(httpx.AsyncClient):
@@ -27,9 +29,11 @@ class LlamaClient(httpx.AsyncClient):
         *,
         connect_s: float = 5,
         transport: httpx.AsyncBaseTransport | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._way = LlamaTransport(ssl.create_default_context())
         self._connect_s = connect_s
+        self._masking = SecretMasking(secrets)
         super().__init__(
             base_url=base_url,
             headers=headers,
@@ -40,6 +44,10 @@ class LlamaClient(httpx.AsyncClient):
             trust_env=False,
         )
         self._posts: dict[str, tuple[httpx.URL, bytes]] = {}
+
+    def without_secrets(self, text: str) -> str:
+        """Give a text of the server's without what it was sent to prove who we are: some repeat it (K5)."""
+        return self._masking.masked(text)
 
     async def post_json(self, path: str, body: bytes, heard: FirstBytes) -> Exchange:
         """Post JSON and give the answer when its head is there, to be closed; errors are those of the transport."""
@@ -61,9 +69,10 @@ def build_llama_client(base_url: str, api_key: str | None = None, *, connect_ms:
     """
     headers = {"User-Agent": f"turnkeeper/{__version__}", "Accept-Encoding": "identity", "Connection": "close"}
     url = httpx.URL(base_url)
+    login = f"{url.username}:{url.password}"
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     elif url.userinfo:
-        login = f"{url.username}:{url.password}".encode()
-        headers["Authorization"] = f"Basic {b64encode(login).decode()}"
-    return LlamaClient(url.copy_with(userinfo=b""), headers, connect_s=connect_ms / 1000)
+        headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+    secrets = (api_key or "", url.password, login)
+    return LlamaClient(url.copy_with(userinfo=b""), headers, connect_s=connect_ms / 1000, secrets=secrets)

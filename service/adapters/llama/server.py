@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 
 import httpx
 
-from service.adapters.llama.answers import json_object, whole_body
+from service.adapters.llama.answers import json_object, refusal_text, whole_body
 from service.adapters.llama.connection import LlamaClient
 from service.adapters.llama.exchange import Exchange, FirstBytes
 from service.adapters.llama.facts import Templates
@@ -91,38 +90,39 @@ class LlamaHttp:
             prompt_estimate=len(body) // _BYTES_PER_TOKEN,
             logprobs=request.logprobs,
         )
-        async with aclosing(self._wait_for_head(body)) as head:
-            while isinstance(told := await anext(head), StillWaiting):
-                yield (told,)
-        answer = told
-        try:
-            if answer.status != _OK:
-                raise await self._refusal(answer.status, answer)
-            patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
-            pulled: list[CompletionDelta] = []
+        with self._masked_failures():
+            async with aclosing(self._wait_for_head(body)) as head:
+                while isinstance(told := await anext(head), StillWaiting):
+                    yield (told,)
+            answer = told
+            try:
+                if answer.status != _OK:
+                    raise await self._refusal(answer.status, answer, answer.header(b"content-encoding"))
+                patience = StreamPatience(liveness_ms=self._times.liveness_ms, progress_ms=self._times.progress_ms)
+                pulled: list[CompletionDelta] = []
 
-            def pull(deltas: Sequence[CompletionDelta]) -> bool:
-                pulled.extend(deltas)
-                return False
+                def pull(deltas: Sequence[CompletionDelta]) -> bool:
+                    pulled.extend(deltas)
+                    return False
 
-            with closing(StreamReading(answer, patience, self._poller)) as reading:
-                is_read = False
-                while not (is_read or stream.is_over):
-                    try:
-                        is_read = await reading.push(stream, take or pull)
-                    except ModelFailure as failure:
-                        stream.fail(failure)
-                    if pulled or not (is_read or stream.is_over):
-                        yield tuple(pulled)
-                        pulled.clear()
-        finally:
-            # The closed connection is what stops the server (L8).
-            answer.close()
-        if held_back := stream.release():
-            yield tuple(held_back)
-        if not stream.has_events:
-            _check_content_type(answer)
-        yield stream.finish()
+                with closing(StreamReading(answer, patience, self._poller)) as reading:
+                    is_read = False
+                    while not (is_read or stream.is_over):
+                        try:
+                            is_read = await reading.push(stream, take or pull)
+                        except ModelFailure as failure:
+                            stream.fail(failure)
+                        if pulled or not (is_read or stream.is_over):
+                            yield tuple(pulled)
+                            pulled.clear()
+            finally:
+                # The closed connection is what stops the server (L8).
+                answer.close()
+            if held_back := stream.release():
+                yield tuple(held_back)
+            if not stream.has_events:
+                _check_content_type(answer)
+            yield stream.finish()
 
     async def facts(self) -> ServerFacts:
         """Ask `/props`, and probe a template that is not known yet; see the port."""
@@ -180,18 +180,14 @@ class LlamaHttp:
             self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
 
-    async def _refusal(self, status: int, chunks: AsyncIterator[bytes]) -> ModelFailure:
-        """Read what a status other than 200 says, as far as it comes and is allowed (L3)."""
+    async def _refusal(self, status: int, chunks: AsyncIterator[bytes], content_encoding: str) -> ModelFailure:
+        """Read what a status other than 200 says (L3)."""
         if status == _LOADING:
             self._templates.server_was_away()
-        text = bytearray()
-        with contextlib.suppress(TimeoutError, *NETWORK_ERRORS):
-            async with asyncio.timeout(self._times.answer_ms / 1000):
-                async for chunk in chunks:
-                    text += chunk
-                    if len(text) >= self._max_error_body:
-                        break
-        return failure_of_status(status, text[: self._max_error_body].decode("utf-8", "replace"))
+        text = await refusal_text(
+            chunks, content_encoding, max_bytes=self._max_error_body, within_s=self._times.answer_ms / 1000
+        )
+        return failure_of_status(status, self._client.without_secrets(text))
 
     async def _ask(self, method: str, path: str, body: JsonObject | bytes | None = None) -> JsonObject:
         """Ask a short question and give the answer's object."""
@@ -205,7 +201,8 @@ class LlamaHttp:
                 response = await self._client.send(request, stream=True)
                 try:
                     if response.status_code != _OK:
-                        raise await self._refusal(response.status_code, response.aiter_bytes())
+                        encoding = response.headers.get("Content-Encoding", "")
+                        raise await self._refusal(response.status_code, response.aiter_raw(), encoding)
                     return await whole_body(response)
                 finally:
                     await response.aclose()
@@ -215,6 +212,16 @@ class LlamaHttp:
         except NETWORK_ERRORS as error:
             self._templates.server_was_away()
             raise failure_of_request(error, self._address) from error
+
+    @contextmanager
+    def _masked_failures(self) -> Generator[None]:
+        """Take our secrets out of what is told of a failure, also in mid-stream or of a wrong content type (K5)."""
+        try:
+            yield
+        except ModelFailure as failure:
+            failure.message = self._client.without_secrets(failure.message)
+            failure.args = (failure.message,)
+            raise
 
     def _request(self, method: str, path: str, body: bytes | None) -> httpx.Request:
         if body is None:

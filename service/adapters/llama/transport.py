@@ -34,7 +34,10 @@ class LlamaTransport(httpx.AsyncBaseTransport):
         timeout = cast("dict[str, float | None]", request.extensions.get("timeout", {}))
         head = head_of(request.method, request.url, request.headers)
         exchange = await self.send(request.url, head, await request.aread(), connect_s=timeout.get("connect"))
-        return httpx.Response(exchange.status, headers=exchange.headers, stream=_Body(exchange))
+        # httpx reads where a redirect leads to also where none is followed, and raises what nobody expects when that is
+        # no address.
+        headers = [header for header in exchange.headers if header[0].lower() != b"location"]
+        return httpx.Response(exchange.status, headers=headers, stream=_Body(exchange))
 
     async def send(
         self, url: httpx.URL, head: bytes, body: bytes, *, connect_s: float | None, heard: FirstBytes | None = None

@@ -6,6 +6,7 @@ No method awaits anything, so each is atomic among the tasks of one event loop.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from itertools import chain as joined
 from service.adapters.log_memory.kept import Kept, behind, by_pos, family, handed_over, holds, up_to
 from service.adapters.log_memory.readings import MemoryReadings
 from service.adapters.log_memory.shared import refuse_wrong_seq
-from service.core.errors import SequenceConflict, StoreFailure
+from service.core.errors import SequenceConflict, StoreFailure, TooManySessions
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.request_key import KeyedAnswer, RequestKey
@@ -29,6 +30,7 @@ class MemoryLog(MemoryReadings):
         super().__init__()
         self._sessions: dict[SessionId, Kept] = {}
         self._specs: dict[str, bytes] = {}
+        self._owned: Counter[OwnerId] = Counter()
 
     async def create_session(
         self,
@@ -37,15 +39,20 @@ class MemoryLog(MemoryReadings):
         status: SessionStatus,
         *,
         key: RequestKey | None = None,
+        at_most: int = 0,
     ) -> Sequence[StoredRecord]:
         """Make a session and append its first records.
 
         Raises:
+            TooManySessions: the owner would have more than `at_most`.
             StoreFailure: the id is taken, or the parent is not there.
         """
         if session.parent is not None and session.parent.session not in self._sessions:
             raise StoreFailure(f"the parent session {session.parent.session} is not there")
+        if 0 < at_most <= self._owned[session.owner]:
+            raise TooManySessions(f"{session.owner} has {at_most} sessions already")
         self._shared.take_id("session", session.id)
+        self._owned[session.owner] += 1
         made = replace(session, metadata=dict(session.metadata))
         kept = self._sessions[session.id] = Kept(made=made, updated_at=session.created_at, status=status)
         self._keep_key(key, session.id, records, session.created_at)
@@ -215,7 +222,7 @@ class MemoryLog(MemoryReadings):
         """Remove a session with its log, its full results and its children; give the ids of all (H9)."""
         removed = await self.family(session)
         for gone in removed:
-            del self._sessions[gone]
+            self._owned[self._sessions.pop(gone).made.owner] -= 1
         self._shared.let_go(removed)
         return removed
 

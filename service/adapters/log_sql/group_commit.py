@@ -63,6 +63,7 @@ class GroupCommit:
         if len(known.heads) > _HEADS_LIMIT:
             known.heads.clear()
         known.heads.update(transaction.heads)
+        known.owned.update(transaction.owned)
         self._known = known
         return results
 

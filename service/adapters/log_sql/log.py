@@ -73,13 +73,15 @@ class SqlLog(SqlReadings):
         status: SessionStatus,
         *,
         key: RequestKey | None = None,
+        at_most: int = 0,
     ) -> Sequence[StoredRecord]:
         """Make a session and append its first records in one transaction.
 
         Raises:
+            TooManySessions: the owner would have more than `at_most`.
             StoreFailure: the id is taken, or the parent is not there.
         """
-        return await self._writer.submit(lambda group: group.create(session, records, status, key))
+        return await self._writer.submit(lambda group: group.create(session, records, status, key, at_most))
 
     async def append(
         self,

@@ -24,6 +24,7 @@ from service.codec import format_time
 from service.core import chain
 from service.core.chain import Head
 from service.core.errors import SequenceConflict, StoreFailure
+from service.core.ids import OwnerId
 from service.core.request_key import RequestKey
 from service.ports import RecordDraft
 
@@ -74,10 +75,12 @@ class Known:
     last_pos: int
     heads: dict[str, KnownLog] = field(default_factory=dict[str, KnownLog])
     """Logs written lately, by their ids."""
+    owned: dict[OwnerId, int] = field(default_factory=dict[OwnerId, int])
+    """How many sessions there are of each owner for whom it was asked."""
 
 
 class LogTransaction:
-    """One group's transaction; `last_pos` and `heads` are what `Known` takes over once it is committed."""
+    """One group's transaction; `last_pos`, `heads` and `owned` are what `Known` takes over once committed."""
 
     def __init__(self, connection: Connection, known: Known, statements: HotStatements) -> None:
         self._connection = connection
@@ -85,6 +88,7 @@ class LogTransaction:
         self._known = known
         self.last_pos = known.last_pos
         self.heads: dict[str, KnownLog] = {}
+        self.owned: dict[OwnerId, int] = {}
         self._records: list[Row] = []
         self._full_results: list[Row] = []
         self._progress: dict[int, Row] = {}

@@ -87,6 +87,8 @@ _KEYED = (
     .join(sessions, sessions.c.key == request_keys.c.session_key)
     .where(_OF_SESSION, *(request_keys.c[name] == bindparam(name) for name in ("owner", "method", "path", "key")))
 )
+_COUNT = select(func.count()).where(sessions.c.owner == bindparam("owner"), _OF_SESSION)
+_OWNERS = select(sessions.c.owner).where(sessions.c.id.in_(bindparam("sessions", expanding=True)), _OF_SESSION)
 _SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
 _LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
 
@@ -181,6 +183,16 @@ def list_sessions(
 def busy_sessions(connection: Connection) -> Sequence[SessionId]:
     """List the sessions that are not idle, oldest first."""
     return [SessionId(found) for (found,) in connection.execute(_BUSY_SESSIONS)]
+
+
+def count_sessions(connection: Connection, owner: OwnerId) -> int:
+    """Count the sessions of an owner, in an index alone."""
+    return connection.execute(_COUNT, {"owner": owner}).scalar_one()
+
+
+def owners_of(connection: Connection, ids: Sequence[SessionId]) -> Sequence[OwnerId]:
+    """Say for each of these sessions, in no order, whose it is."""
+    return [OwnerId(owner) for (owner,) in connection.execute(_OWNERS, {"sessions": list(ids)})]
 
 
 def awaiting(connection: Connection, owner: OwnerId) -> Sequence[SessionRow]:

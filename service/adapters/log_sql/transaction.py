@@ -19,8 +19,8 @@ from service.adapters.log_sql.rows import dump_metadata, new_session_row, sessio
 from service.adapters.log_sql.tables import LogKind, sessions, specs
 from service.codec import format_time
 from service.core import chain
-from service.core.errors import StoreFailure
-from service.core.ids import SessionId
+from service.core.errors import StoreFailure, TooManySessions
+from service.core.ids import OwnerId, SessionId
 from service.core.json_types import JsonObject
 from service.core.request_key import RequestKey
 from service.core.session_status import SessionStatus
@@ -36,16 +36,21 @@ class GroupTransaction(ReadingWrites):
         drafts: Sequence[RecordDraft],
         status: SessionStatus,
         request_key: RequestKey | None = None,
+        at_most: int = 0,
     ) -> Sequence[StoredRecord]:
         """Make a session with its first records.
 
         Raises:
+            TooManySessions: its owner would have more than `at_most`.
             StoreFailure: the id is taken, or the parent is not there.
         """
         self._refuse_taken(LogKind.SESSION, session.id)
         if session.parent is not None and self._log(LogKind.SESSION, session.parent.session) is None:
             raise StoreFailure(f"the parent session {session.parent.session} is not there")
+        if 0 < at_most <= self._number_of(session.owner):
+            raise TooManySessions(f"{session.owner} has {at_most} sessions already")
         key = self._insert_log(new_session_row(session, status))
+        self._count(session.owner, 1)
         log = KnownLog(LogKind.SESSION, key, chain.EMPTY)
         self._keep_key(request_key, log, drafts, session.created_at)
         placed = self._extend(session.id, log, drafts, session_state(status), session.created_at)
@@ -89,6 +94,8 @@ class GroupTransaction(ReadingWrites):
         self.flush()
         removed = families.family(self._connection, session)
         if removed:
+            for owner in queries.owners_of(self._connection, removed):
+                self._count(owner, -1)
             self._connection.execute(delete(sessions).where(sessions.c.id == session))
             self._forget_logs(removed)
         return removed
@@ -100,6 +107,22 @@ class GroupTransaction(ReadingWrites):
         for session in pruned:
             self.delete(session)
         return pruned
+
+    def _number_of(self, owner: OwnerId) -> int:
+        """Count an owner's sessions, those of this transaction among them; the first time only by asking."""
+        number = self._known_number(owner)
+        if number is None:
+            number = self.owned[owner] = queries.count_sessions(self._connection, owner)
+        return number
+
+    def _count(self, owner: OwnerId, more: int) -> None:
+        number = self._known_number(owner)
+        if number is not None:
+            self.owned[owner] = number + more
+
+    def _known_number(self, owner: OwnerId) -> int | None:
+        found = self.owned.get(owner)
+        return self._known.owned.get(owner) if found is None else found
 
     def put_specs(self, specs_hash: str, body: bytes) -> None:
         """Keep a spec list, if it isn't kept already."""

@@ -219,14 +219,14 @@ def _event(item: SseEvent) -> ToldEvent | None:
 
 
 @asynccontextmanager
-async def open_service(url: str) -> AsyncGenerator[ServiceHttp]:
-    """Give a client of the service at this address; it is asked for nothing yet.
+async def open_service(url: str, api_key: str | None = None) -> AsyncGenerator[ServiceHttp]:
+    """Give a client of the service at this address, with this key; it is asked for nothing yet.
 
     Raises:
         ServiceTrouble: it is no address.
     """
     try:
-        client = build_service_client(url)
+        client = build_service_client(url, api_key)
         # Some names are decoded, and found to be none, only when they are looked at.
         _ = client.base_url.host
     except (httpx.InvalidURL, UnicodeError) as error:

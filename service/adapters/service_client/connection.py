@@ -24,11 +24,15 @@ _BODY_BYTES = 16 * 1024 * 1024
 _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
-def build_service_client(url: str) -> httpx.AsyncClient:
-    """Build the client; close it in the end. Nothing of the environment is used, and no redirect is followed (K4)."""
+def build_service_client(url: str, api_key: str | None = None) -> httpx.AsyncClient:
+    """Build the client; close it in the end. Nothing of the environment is used, and no redirect is followed (K4).
+
+    The key goes with each request, and all of them go to this address.
+    """
+    headers = {"User-Agent": f"turnkeeper/{__version__}", "Accept-Encoding": "identity"}
     return httpx.AsyncClient(
         base_url=url,
-        headers={"User-Agent": f"turnkeeper/{__version__}", "Accept-Encoding": "identity"},
+        headers=headers if api_key is None else {**headers, "Authorization": f"Bearer {api_key}"},
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         timeout=httpx.Timeout(None, connect=CONNECT_S),
         verify=ssl.create_default_context(),

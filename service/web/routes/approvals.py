@@ -10,6 +10,7 @@ from service.core.errors import ProblemCode
 from service.web.contract import refusals
 from service.web.deps import (
     ApplicationDep,
+    CallerDep,
     OwnerDep,
     RequestKeyDep,
     SessionPath,
@@ -62,12 +63,14 @@ async def decide(
     form: WantedForm,
     app: ApplicationDep,
     owner: OwnerDep,
+    caller: CallerDep,
     key: RequestKeyDep,
     settings: SettingsDep,
     request: Request,
 ) -> Response:
     """Approve or deny calls of a turn, all of these decisions or none; the same ones again change nothing."""
-    decided = await app.sessions.decide(session, turn, owner, asked.to_asked(), by=owner, key=key)
+    assert caller is not None  # the access table has no open row here
+    decided = await app.sessions.decide(session, turn, owner, asked.to_asked(), by=caller.name, key=key)
     going = GoingTurn(session=session, turn=turn, owner=owner, after_pos=decided.after_pos)
     if not decided.goes_on:
         view = await app.sessions.turn(session, turn, owner)

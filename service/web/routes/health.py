@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from service import __version__
 from service.web.contract import refusals
-from service.web.deps import ApplicationDep, only_query
+from service.web.deps import ApplicationDep, CallerDep, only_query
 from service.web.schemas.listings import CheckAnswer, LiveAnswer, ReadyAnswer
 from service.web.strict_json import StrictJsonRoute
 
@@ -25,12 +25,12 @@ async def get_liveness() -> LiveAnswer:
     dependencies=[only_query()],
     responses={503: {"description": "Something that is needed does not answer.", "model": ReadyAnswer}, **refusals()},
 )
-async def get_readiness(app: ApplicationDep, response: Response) -> ReadyAnswer:
-    """Check the store, llama-server and the tool port, each by name."""
+async def get_readiness(app: ApplicationDep, caller: CallerDep, response: Response) -> ReadyAnswer:
+    """Check the store, llama-server and the tool port, each by name; why one fails is told to the scope admin."""
     checks = await app.readiness.check()
     ready = all(check.ok for check in checks)
     response.status_code = 200 if ready else 503
-    return ReadyAnswer(ready=ready, checks=[CheckAnswer.model_validate(check) for check in checks])
+    return ReadyAnswer(ready=ready, checks=[CheckAnswer.of(check, caller) for check in checks])
 
 
 @router.get(

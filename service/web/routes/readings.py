@@ -69,7 +69,12 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         "content": {EVENT_STREAM: EVENT_STREAM_CONTENT},
     },
     202: {"description": "It is being read (`Prefer: respond-async`).", "model": ReadingAnswer},
-    **refusals(ProblemCode.NOT_ACCEPTABLE, ProblemCode.IDEMPOTENCY_MISMATCH, ProblemCode.SHUTTING_DOWN),
+    **refusals(
+        ProblemCode.NOT_ACCEPTABLE,
+        ProblemCode.QUEUE_FULL,
+        ProblemCode.IDEMPOTENCY_MISMATCH,
+        ProblemCode.SHUTTING_DOWN,
+    ),
 }
 
 

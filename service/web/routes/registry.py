@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from service.core.errors import ProblemCode
 from service.web.contract import refusals
-from service.web.deps import ApplicationDep, only_query
+from service.web.deps import ApplicationDep, OwnerDep, only_query
 from service.web.schemas.listings import AgentList, LeftOutAnswer, ToolAnswer, ToolList
 from service.web.schemas.server import SlotList
 from service.web.strict_json import StrictJsonRoute
@@ -31,6 +31,6 @@ async def list_agents(app: ApplicationDep) -> AgentList:
 
 
 @router.get("/slots", dependencies=[only_query()], responses=refusals())
-async def list_slots(app: ApplicationDep) -> SlotList:
+async def list_slots(app: ApplicationDep, owner: OwnerDep) -> SlotList:
     """List llama-server's slots, who runs in them and who waits, and its chat template in words."""
-    return SlotList.of(await app.server.now())
+    return SlotList.of(await app.server.now(owner))

@@ -47,7 +47,7 @@ async def _create_plainly(request: Request) -> Response | None:
     asked = await plain_body(request, SessionRequest) if await request.body() else EMPTY
     if asked is None:
         return None
-    app, owner = await deps.application(request), await deps.owner()
+    app, owner = await deps.application(request), await deps.owner(request)
     view = await app.sessions.create(asked.to_asked(), owner)
     text = SessionAnswer.of(view).model_dump_json()
     return Response(text, 201, {"Location": f"/sessions/{view.id}"}, media_type=JSON)
@@ -60,7 +60,13 @@ SHORT_WAYS = (ShortWay(re.compile("/sessions"), _create_plainly),)
     "/sessions",
     status_code=201,
     dependencies=[only_query()],
-    responses=refusals(ProblemCode.TOOL_PORT_UNAVAILABLE, ProblemCode.SHUTTING_DOWN, ProblemCode.IDEMPOTENCY_MISMATCH),
+    responses=refusals(
+        # Of a fork: its source isn't there.
+        ProblemCode.NOT_FOUND,
+        ProblemCode.TOOL_PORT_UNAVAILABLE,
+        ProblemCode.SHUTTING_DOWN,
+        ProblemCode.IDEMPOTENCY_MISMATCH,
+    ),
 )
 async def create_session(
     app: ApplicationDep,

@@ -49,7 +49,7 @@ async def _start_plainly(request: Request) -> Response | None:
     asked = await plain_body(request, TurnRequest)
     if form is None or asked is None:
         return None
-    app, owner, settings = await deps.application(request), await deps.owner(), await deps.settings(request)
+    app, owner, settings = await deps.application(request), await deps.owner(request), await deps.settings(request)
     session = SessionId(request.path_params["session"])
     turn = await app.sessions.start_turn(session, owner, asked.to_asked())
     return await answer_turn(app, GoingTurn(session=session, turn=turn, owner=owner), form, request, settings)

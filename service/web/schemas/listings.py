@@ -8,10 +8,12 @@ from pydantic import ConfigDict, Field
 
 from service.core.agents import AgentProfile, AgentProfiles
 from service.core.baseline import Thinking, ToolMode
+from service.core.callers import Caller, Scope
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.tool_port import ToolSpec
 from service.core.views import PromptView
+from service.turns.readiness import Check
 from service.web.schemas.answer import Answer, Time
 
 
@@ -149,6 +151,13 @@ class CheckAnswer(Answer):
     name: str
     ok: bool
     message: str
+
+    @classmethod
+    def of(cls, check: Check, caller: Caller | None) -> Self:
+        """Show a check; its words name addresses and models, which are for those who run the service (K3)."""
+        if caller is not None and Scope.ADMIN in caller.scopes:
+            return cls(name=check.name, ok=check.ok, message=check.message)
+        return cls(name=check.name, ok=check.ok, message="answers" if check.ok else "ask with a key of the scope admin")
 
 
 class ReadyAnswer(Answer):

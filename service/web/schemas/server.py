@@ -24,7 +24,7 @@ class SlotAnswer(Answer):
 class HolderAnswer(Answer):
     """Who holds a permit, or waits for one: a step of a turn, or a chunk of a reading; the rest is null.
 
-    `turn` is null of a summary by hand, `chunk` of a reading's answer.
+    `turn` is null of a summary by hand, `chunk` of a reading's answer. Of what belongs to somebody else all is null.
     """
 
     session: str | None

@@ -20,6 +20,7 @@ from service.core.errors import TurnkeeperError
 from service.ports.documents import DocumentReader, UnreadableDocument, UploadedFile
 from tests.adapters.documents.made_pdfs import page, pdf_of
 from tests.adapters.documents.uploads import text_of, upload
+from tests.secrets.canaries import LLAMA_API_KEY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("R1")]
 MIB = 1 << 20
@@ -208,7 +209,7 @@ async def test_those_that_have_to_wait_are_read_in_the_end() -> None:
 async def test_a_process_gets_nothing_of_the_environment_but_what_python_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("TURNKEEPER_LLAMA_API_KEY", "a secret")
+    monkeypatch.setenv("TURNKEEPER_LLAMA_API_KEY", LLAMA_API_KEY)
     reading = asyncio.create_task(text_of("long.pdf", long_pdf()))
     names = environment_names(await first_child())
     reading.cancel()
