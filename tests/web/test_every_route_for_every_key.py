@@ -3,6 +3,7 @@ somebody else's key (K3). A route that is new has no row here and fails."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,9 +19,10 @@ from service.core.json_types import JsonObject
 from tests.cases.fake_port import FakePort
 from tests.cases.replies import Call, ask_for, say
 from tests.cases.strict_llama import StrictLlama
-from tests.cases.whole_service import WholeService, service_over
+from tests.cases.whole_service import JSON, WholeService, service_over
 from tests.fakes.tool_port import spec
 from tests.web.fake_keys import FakeKeys
+from tests.web.serving import BOUND_S, Frame, frames_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("K3")]
 
@@ -221,6 +223,50 @@ async def test_lists_and_counts_hold_only_what_is_one_s_own(tmp_path: Path) -> N
             # Another key of the same owner sees the same.
             assert (await http.get(path, headers=friend)).json()["items"] == mine
         assert (await http.get("/approvals", headers=stranger)).json()["count"] == 0
+
+
+async def test_the_stream_of_all_sessions_tells_of_one_s_own_alone(tmp_path: Path) -> None:
+    keys = FakeKeys()
+    ada, bob = keys.add("ada"), keys.add("bob")
+    async with StrictLlama(say("All is well.")) as llama, service_over(tmp_path, llama, keys=keys) as service:
+        http = service.served.http
+        async with asyncio.timeout(BOUND_S), http.stream("GET", "/events", headers=bob) as answer:
+            frames = frames_of(answer)
+            await anext(frames)
+            for key in (ada, bob):
+                session = (await http.post("/sessions", headers=key)).headers["location"]
+                await http.post(f"{session}/turns", json={"content": "Hello"}, headers={**key, **JSON})
+            # Both turns have ended, Ada's first: what is told of hers would have come before the end of Bob's.
+            told = [frame async for frame in until(frames, "turn_finished")]
+
+    assert {frame.data["session"] for frame in told} == {session.removeprefix("/sessions/")}
+    assert "assistant" in [frame.field("event") for frame in told]
+
+
+async def until(frames: AsyncGenerator[Frame], last: str) -> AsyncGenerator[Frame]:
+    """Give frames up to the first of this kind."""
+    async for frame in frames:
+        yield frame
+        if frame.field("event") == last:
+            return
+
+
+async def test_who_runs_in_the_model_server_is_told_to_the_owner_alone(tmp_path: Path) -> None:
+    keys, hold = FakeKeys(), asyncio.Event()
+    ada, bob = keys.add("ada"), keys.add("bob", M, owner="bob")
+    async with StrictLlama(say("Wait", hold=hold)) as llama, service_over(tmp_path, llama, keys=keys) as service:
+        http = service.served.http
+        session = (await http.post("/sessions", headers=ada)).headers["location"]
+        async with http.stream("POST", f"{session}/turns", json={"content": "Hello"}, headers=ada) as answer:
+            async with asyncio.timeout(BOUND_S):
+                _ = [frame async for frame in until(frames_of(answer), "progress")]
+            mine = (await http.get("/slots", headers=ada)).json()["running"]
+            theirs = (await http.get("/slots", headers=bob)).json()["running"]
+            hold.set()
+
+    assert [holder["session"] for holder in mine] == [session.removeprefix("/sessions/")]
+    # That there is somebody is told, as it explains why one waits.
+    assert theirs == [dict.fromkeys(mine[0])]
 
 
 async def test_a_session_of_somebody_else_can_t_be_forked(tmp_path: Path) -> None:

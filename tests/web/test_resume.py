@@ -18,7 +18,7 @@ from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import spec
 from tests.web.cut_client import Connection, CutClient, record_lines
-from tests.web.serving import BOUND_S, Frame, frames_of, within_bound
+from tests.web.serving import BOUND_S, Frame, frames_of, settings_with, within_bound
 from tests.web.stepped import SteppedLlama, SteppedPort, Turnstile, settle
 from tests.web.test_whole_way import new_session, served_house
 
@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.rules("H6")]
 CLOSED = ModelFailure(ErrorKind.STREAM_CLOSED, "the connection broke")
 TO_BE_CANCELLED = "Not to its end"
 AT_ONCE = {"Prefer": "respond-async"}
+# One client for each frame, within each and behind each, all at the same time.
+MANY_STREAMS = settings_with(streams_at_once=1000)
 
 
 def script() -> list[Play]:
@@ -120,7 +122,7 @@ async def told() -> AsyncGenerator[Story]:
     # A turn that waits in the queue has nothing to tell while the others are played, however long that takes.
     quiet = httpx.Timeout(BOUND_S, read=None)
     async with (
-        served_house(house) as service,
+        served_house(house, settings=MANY_STREAMS) as service,
         httpx.AsyncClient(base_url=service.http.base_url, timeout=quiet, limits=unbounded, trust_env=False) as http,
     ):
         yield Story(house, turnstile, http, await new_session(service))

@@ -26,7 +26,9 @@ HI = {"content": "Hi"}
 
 
 @asynccontextmanager
-async def served_house(house: House, metrics: PrometheusMeter | None = None) -> AsyncGenerator[Served]:
+async def served_house(
+    house: House, metrics: PrometheusMeter | None = None, settings: Settings | None = None
+) -> AsyncGenerator[Served]:
     @asynccontextmanager
     async def build(_: Settings) -> AsyncGenerator[Application]:
         turns = house.turns
@@ -41,7 +43,7 @@ async def served_house(house: House, metrics: PrometheusMeter | None = None) -> 
             metrics=metrics or PrometheusMeter(),
         )
 
-    async with served_by(build) as service:
+    async with served_by(build, settings) as service:
         yield service
 
 
