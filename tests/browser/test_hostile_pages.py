@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Page, async_playwright
 
 from service.core.json_types import JsonObject
-from tests.browser.chromium import PROGRAM
+from tests.browser.chromium import ABSENT, NEEDED, PROGRAM
 from tests.cases.fake_port import FakePort
 from tests.cases.replies import Call, ask_for, say
 from tests.cases.strict_llama import StrictLlama
@@ -81,7 +81,7 @@ async def _hostile_site(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
 async def hostile_page() -> AsyncGenerator[Page]:
     """Open a page of another origin, in a browser in which another name leads to this machine as well."""
     if PROGRAM is None:
-        pytest.skip("no chromium")
+        (pytest.fail if NEEDED else pytest.skip)(ABSENT)
     server = await asyncio.start_server(_hostile_site, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, async_playwright() as playwright:
