@@ -101,7 +101,7 @@ async def test_two_hundred_readers_that_take_nothing_cost_bounded_memory_live_an
     async with (
         StrictLlama(say(ANSWER), context_tokens=10_000_000) as llama,
         # Nobody is dropped while this is measured.
-        running(tmp_path, llama.url, SSE_SEND_TIMEOUT_S="600") as program,
+        running(tmp_path, llama.url, SSE_SEND_TIMEOUT_S="600", STREAMS_AT_ONCE="1000") as program,
     ):
         port = program.http.base_url.port
         assert port is not None
@@ -133,7 +133,7 @@ async def all_gone(served: Served) -> None:
 async def test_two_hundred_readers_that_take_nothing_are_dropped_and_leave_nothing_behind(tmp_path: Path) -> None:
     async with (
         StrictLlama(say(ANSWER), context_tokens=10_000_000) as llama,
-        service_over(tmp_path, llama, sse_send_timeout_s=1) as service,
+        service_over(tmp_path, llama, sse_send_timeout_s=1, streams_at_once=1000) as service,
     ):
         http, session = service.served.http, await service.session()
         # What one process has once is there after the first stream.
