@@ -126,6 +126,8 @@ async def _world_in(folder: Path, seed: int) -> AsyncGenerator[World]:
             llama_url=llama.url,
             tool_port_url=port.url,
             poll_ms="200",
+            # Half an hour makes more than anybody is allowed by default.
+            sessions_per_owner="0",
             drain_s="1",
         )
         async with service.with_nursery():
