@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import os
 import sys
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
-    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
-from service.config.approvers import check_approver_keys, parse_approver_keys
-from service.config.outgoing_secrets import check_bearer_token, check_signing_secret
+from service.config.kinds import (
+    BearerToken,
+    HttpAddress,
+    Milliseconds,
+    PublicKeys,
+    Seconds,
+    SecondsOrNone,
+    SigningSecret,
+    is_loopback,
+)
 from service.core.api_keys import SENT_KEY_VARIABLE
 from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys, read_approver_keys
@@ -46,39 +43,6 @@ MIB = 1024 * KIB
 
 class SettingsError(ValueError):
     """A setting is wrong; the text is one line that names it and says what it may be."""
-
-
-def _http_address(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
-        usable = usable and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError("must be an address like http://127.0.0.1:8080")
-    return value.rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether an address to listen on can be reached from this machine only."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-# Parsed here and not by the source: tables of two sources would be joined, and a key that the environment leaves out
-# would still be in force if the file has it.
-PublicKeys = Annotated[
-    dict[str, str], NoDecode, BeforeValidator(parse_approver_keys), AfterValidator(check_approver_keys)
-]
-HttpAddress = Annotated[str, AfterValidator(_http_address)]
-BearerToken = Annotated[SecretStr, AfterValidator(check_bearer_token)]
-SigningSecret = Annotated[SecretStr, AfterValidator(check_signing_secret)]
-Milliseconds = Annotated[int, Field(ge=50)]
-Seconds = Annotated[int, Field(ge=1)]
-SecondsOrNone = Annotated[int, Field(ge=0)]
 
 
 def user_data_folder() -> Path:
