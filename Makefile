@@ -21,13 +21,17 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz conversations crashes readings obedient bench zoo dashboard soak format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations crashes readings obedient bench zoo dashboard soak check-deploy format openapi lock clean docs record
 
 help: ## list the words
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 setup: ## make .venv with all that the other words need
 	$(ENV) dev
+
+check-deploy: ## build and try by hand what the Dockerfile says, without a container engine; downloads what the image has
+	$(ENV) dev
+	$(BIN)/python -m deploy.container.try_image
 
 demo: ## start llama-server with a small model, the example tool port and the service; Ctrl-C ends all
 	$(ENV) demo

@@ -1,0 +1,80 @@
+"""What compose.yaml promises: nothing is open to the network, writable or unbounded, and variables are explained."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from service.adapters.prometheus import PrometheusMeter
+from service.config.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+GPU = (ROOT / "compose.gpu.yaml").read_text(encoding="utf-8")
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]
+READ_BY_COMPOSE = {"COMPOSE_FILE", "COMPOSE_PROFILES"}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_service_is_confined_bounded_and_watched(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["restart"] == "unless-stopped"
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert {"max-size", "max-file"} <= set(service["logging"]["options"])
+    assert service["healthcheck"]["test"]
+    assert not re.search(r":latest\b", service["image"])
+
+
+def test_ports_are_published_on_loopback_only_and_the_tool_port_on_none() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+
+    assert set(published) == {"turnkeeper", "grafana"}
+    for ports in published.values():
+        assert all(re.match(r"(\$\{PUBLISH_ADDRESS:-127\.0\.0\.1\}|127\.0\.0\.1):", port) for port in ports)
+
+
+def test_the_slots_of_llama_server_are_said() -> None:
+    assert {"--parallel", "--ctx-size", "--metrics"} <= set(SERVICES["llama-server"]["command"])
+
+
+def test_a_stop_waits_longer_than_turns_are_drained() -> None:
+    grace_s = int(SERVICES["turnkeeper"]["stop_grace_period"].removesuffix("s"))
+
+    assert grace_s > Settings.model_fields["drain_s"].default + 5
+
+
+def test_each_variable_is_explained_and_no_other() -> None:
+    used = set(re.findall(r"\$\{(\w+)", COMPOSE + GPU))
+    explained = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert explained - READ_BY_COMPOSE == used
+
+
+def test_the_dashboard_asks_for_metrics_that_exist() -> None:
+    told = PrometheusMeter().text().decode()
+    known = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE)) | set(
+        re.findall(r"^(turnkeeper_\w+)", told, re.MULTILINE)
+    )
+    dashboard = json.loads((ROOT / "deploy/monitoring/grafana/dashboards/turnkeeper.json").read_text(encoding="utf-8"))
+    asked = {
+        name
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"turnkeeper_\w+", target["expr"])
+    }
+
+    assert asked
+    assert asked - known == set()
+
+
+def test_prometheus_scrapes_the_service_with_the_key_that_its_container_makes() -> None:
+    scraped = yaml.safe_load((ROOT / "deploy/monitoring/prometheus.yml").read_text(encoding="utf-8"))["scrape_configs"]
+    key_file = next(job for job in scraped if job["job_name"] == "turnkeeper")["authorization"]["credentials_file"]
+
+    assert key_file == SERVICES["turnkeeper"]["environment"]["METRICS_KEY_FILE"]
