@@ -1,6 +1,6 @@
 """How much one caller may ask at a time: no key keeps the service from the others (K3).
 
-Pure ASGI, right behind what finds out who asks. Above: `app.py`. Below: `request_rate`.
+Pure ASGI, right behind what finds out who asks. Above: `app.py`. Below: `request_rate`, `early_answers`.
 
 All is decided before anything is done, since work that has begun is never refused. So a stream is a GET of an address
 that ends in `/events`; a turn or a reading whose events are streamed to whoever posted it counts as a request. Streams
@@ -14,11 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.core.callers import LOCAL_CALLER
 from service.core.errors import ProblemCode, RequestRefused
 from service.web.authentication import CALLER
+from service.web.early_answers import HEALTH_PATHS
 from service.web.problems import problem_response
 from service.web.request_rate import RequestRate
-
-HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
-"""Never refused: a supervisor that is told 429 would restart a service that is only busy."""
 
 # What ends may end at any time: there is nothing better to tell those who ask for too much at once.
 _AT_ONCE_RETRY_S = 1
@@ -40,7 +38,8 @@ class Quotas:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         caller = scope.get(CALLER)
-        if caller is None or scope["path"] in HEALTH:
+        # A supervisor that is told 429 would restart a service that is only busy.
+        if caller is None or scope["path"] in HEALTH_PATHS:
             await self._app(scope, receive, send)
             return
         is_stream = scope["method"] == "GET" and scope["path"].endswith("/events")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import struct
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -18,6 +16,7 @@ from service.turns.requests import OnBusy
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import TablePort, spec
+from tests.web.leaving_client import WAYS, LeavingClient
 from tests.web.serving import BOUND_S, Served, within_bound
 from tests.web.stepped import settle
 from tests.web.test_whole_way import served_house
@@ -25,34 +24,12 @@ from tests.web.test_whole_way import served_house
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H5")]
 
 FORMS = {"stream": "", "json": "Accept: application/json\r\n", "async": "Prefer: respond-async\r\n"}
-WAYS = ["closes", "half-closes", "resets"]
-# With this option a close sends a reset, as the kernel does for a process that ends with data unread.
-_RESETTING = struct.pack("ii", 1, 0)
-
-
-class Client:
-    """A socket on which one turn was asked for."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def head(self) -> str:
-        return (await self._reader.readuntil(b"\r\n\r\n")).decode()
-
-    def leave(self, way: str) -> None:
-        if way == "half-closes":
-            self._writer.write_eof()
-            return
-        if way == "resets":
-            self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETTING)
-        self._writer.transport.abort()
 
 
 @asynccontextmanager
 async def asking(
     service: Served, session: SessionId, form: str, query: str = "", **asked: object
-) -> AsyncGenerator[Client]:
+) -> AsyncGenerator[LeavingClient]:
     reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     body = json.dumps({"content": "Hi", **asked})
     writer.write(
@@ -60,7 +37,7 @@ async def asking(
         f"{FORMS[form]}Content-Length: {len(body)}\r\n\r\n{body}".encode()
     )
     try:
-        yield Client(reader, writer)
+        yield LeavingClient(reader, writer)
     finally:
         writer.close()
 

@@ -15,7 +15,8 @@ from service.core.callers import Scope as KeyScope
 from service.core.ids import OwnerId
 from service.core.json_types import JsonObject
 from service.web.authentication import CALLER
-from service.web.quotas import HEALTH, Quotas
+from service.web.early_answers import HEALTH_PATHS
+from service.web.quotas import Quotas
 from tests.web.serving import BOUND_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("K3")]
@@ -186,7 +187,7 @@ async def test_the_caller_of_a_service_without_keys_has_bounds_at_a_time_but_no_
         assert_refused(await ask(quotas, LOCAL_CALLER), "requests_at_once")
 
 
-@pytest.mark.parametrize("path", sorted(HEALTH))
+@pytest.mark.parametrize("path", sorted(HEALTH_PATHS))
 @pytest.mark.parametrize("caller", [None, ANN, LOCAL_CALLER])
 async def test_questions_after_the_services_health_are_never_refused(path: str, caller: Caller | None) -> None:
     async with held_app() as app:

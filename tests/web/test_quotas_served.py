@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import struct
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ from service.web.authentication import CALLER
 from service.web.quotas import Quotas
 from tests.fakes.house import House
 from tests.fakes.llama import ScriptedLlama, say
+from tests.web.leaving_client import WAYS, LeavingClient
 from tests.web.serving import BOUND_S, Served
 from tests.web.stepped import settle
 from tests.web.test_whole_way import served_house
@@ -29,9 +28,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.rules("K3")]
 
 ANN = Caller(name="ann", owner=LOCAL_OWNER, scopes=frozenset({KeyScope.TURNS}))
 MOST = 4
-WAYS = ["closes", "half-closes", "resets"]
-# With this option a close sends a reset, as the kernel does for a process that ends with data unread.
-_RESETTING = struct.pack("ii", 1, 0)
 
 
 @dataclass
@@ -41,30 +37,7 @@ class Bounded:
     served: Served
     house: House
     quotas: Quotas
-    clients: list[Client] = field(default_factory=lambda: [])
-
-
-class Client:
-    """A connection on which something was asked."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def head(self) -> str:
-        async with asyncio.timeout(BOUND_S):
-            return (await self._reader.readuntil(b"\r\n\r\n")).decode()
-
-    def leave(self, way: str) -> None:
-        if way == "half-closes":
-            self._writer.write_eof()
-            return
-        if way == "resets":
-            self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETTING)
-        self._writer.transport.abort()
-
-    def close(self) -> None:
-        self._writer.close()
+    clients: list[LeavingClient] = field(default_factory=lambda: [])
 
 
 @asynccontextmanager
@@ -88,18 +61,18 @@ async def bounded(house: House, *, requests: int = 0, streams: int = 0, per_minu
                 client.close()
 
 
-async def connect(service: Bounded, asked: str) -> Client:
+async def connect(service: Bounded, asked: str) -> LeavingClient:
     reader, writer = await asyncio.open_connection("127.0.0.1", service.served.port)
     writer.write(asked.encode())
-    service.clients.append(Client(reader, writer))
+    service.clients.append(LeavingClient(reader, writer))
     return service.clients[-1]
 
 
-async def get(service: Bounded, path: str) -> Client:
+async def get(service: Bounded, path: str) -> LeavingClient:
     return await connect(service, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
 
-async def post(service: Bounded, path: str, body: str, *, missing: int = 0) -> Client:
+async def post(service: Bounded, path: str, body: str, *, missing: int = 0) -> LeavingClient:
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return await connect(service, f"{head}Content-Length: {len(body) + missing}\r\n\r\n{body}")
 

@@ -13,8 +13,9 @@ from service.turns.store_follower import StoreFollower
 from service.turns.waker import Waker
 from tests.fakes.house import House
 from tests.fakes.llama import ScriptedLlama, say
+from tests.web.leaving_client import LeavingClient
 from tests.web.serving import Served
-from tests.web.test_leaving_clients import Client, gone
+from tests.web.test_leaving_clients import gone
 from tests.web.test_whole_way import served_house
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H5", "H7")]
@@ -32,7 +33,7 @@ def left() -> Counter[str]:
 async def reset_one(service: Served, path: str) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    client = Client(reader, writer)
+    client = LeavingClient(reader, writer)
     assert (await client.head()).startswith("HTTP/1.1 200 ")
     client.leave("resets")
 
