@@ -97,6 +97,8 @@ class HealthOnly:
 class UntilTheCallerLeaves:
     """Serve, and take it for no mistake of ours when a body ends in its middle, which the server would log as one."""
 
+    __slots__ = ("_app",)
+
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
