@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from service.ports.documents import DocumentReader
 from service.readings.assembly import assemble_readings
 from service.readings.readings import Readings
 from service.turns.assembly import Turns, assemble
+from service.turns.missing_parts import missing_parts
 from service.turns.readiness import Readiness
 from service.turns.retention import forget_keys_each_day, prune_each_day
 from service.turns.server_view import ServerView
@@ -41,6 +42,12 @@ class Application:
     server: ServerView
     agents: AgentProfiles
     metrics: Metrics
+    clock: SystemClock
+    poll_s: float
+
+    def missing(self) -> AsyncIterator[str]:
+        """Give a line for each part that is missing, and for each that comes; it ends when nothing is missing."""
+        return missing_parts(self.readiness, self.clock, pause_s=self.poll_s)
 
     async def shut_down(self, drain_s: float) -> None:
         """Begin nothing new and end the streams; running turns get some time, readings go on with the next start."""
@@ -95,6 +102,8 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
             server=turns.server_view,
             agents=agents,
             metrics=meter,
+            clock=clock,
+            poll_s=settings.poll_ms / 1000,
         )
 
 

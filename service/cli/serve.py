@@ -22,6 +22,7 @@ from service.cli.service_keys import service_keys
 from service.cli.settings import settings_or_fail
 
 if TYPE_CHECKING:
+    from service.bootstrap import Application
     from service.config import Settings
     from service.ports.api_keys import ApiKeys
 
@@ -86,14 +87,29 @@ async def _serve(settings: Settings, keys: ApiKeys | None, listening: socket.soc
             proxy_headers=False,
             timeout_graceful_shutdown=CLOSE_S,
         )
+        listens = asyncio.Event()
         server = DrainingServer(
-            config,
-            drain=lambda: application.shut_down(settings.drain_s),
-            listens=lambda: typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True),
+            config, drain=lambda: application.shut_down(settings.drain_s), listens=lambda: _listens(listening, listens)
         )
-        await server.serve(sockets=[listening])
+        telling = asyncio.create_task(_tell_missing(application, listens), name="tell what is missing")
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
     if not server.started:
         raise typer.Exit(FAILED)
+
+
+def _listens(listening: socket.socket, listens: asyncio.Event) -> None:
+    typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True)
+    listens.set()
+
+
+async def _tell_missing(application: Application, listens: asyncio.Event) -> None:
+    await listens.wait()
+    async for line in application.missing():
+        typer.echo(f"turnkeeper: {line}", err=True)
 
 
 class DrainingServer(uvicorn.Server):

@@ -43,8 +43,13 @@ def load_agents(path: Path | None) -> AgentProfiles:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"agents file {path}: {place}: {first['msg']}") from error
+    except FileNotFoundError as error:
+        raise SettingsError(
+            f"agents file {path} is not there: make it, or set TURNKEEPER_AGENTS_FILE to where it is"
+        ) from error
     except (OSError, ValueError) as error:
-        raise SettingsError(f"agents file {path} can't be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"agents file {path} can't be read: {reason}") from error
     if file.default is not None and file.default not in file.agents:
         raise SettingsError(f"agents file {path}: default names {file.default!r}, which is no table under [agents]")
     return AgentProfiles(

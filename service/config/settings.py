@@ -269,6 +269,8 @@ def load_settings(**overrides: Any) -> Settings:
     except ValueError as error:
         # TOML that can't be parsed, or JSON in a variable that holds a list.
         raise SettingsError(f"{CONFIG_FILE} or the environment can't be read: {error}") from error
+    except OSError as error:
+        raise SettingsError(f"{CONFIG_FILE} can't be read: {error.strerror}") from error
 
 
 def unknown_variables() -> list[str]:

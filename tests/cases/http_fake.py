@@ -54,16 +54,17 @@ Handler = Callable[[Exchange], Awaitable[None]]
 
 
 class HttpFake:
-    """A server on a free port of loopback."""
+    """A server on a port of loopback: a free one, or the one that is set before it begins."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
+        self.port = 0
         self._connections: set[asyncio.Task[None]] = set()
         self._handling: set[asyncio.Future[None]] = set()
         self.url = ""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=512)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, backlog=512)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
@@ -107,6 +108,15 @@ class OverHttp:
     @property
     def url(self) -> str:
         return self._http.url
+
+    @property
+    def port(self) -> int:
+        return self._http.port
+
+    def at(self, port: int) -> Self:
+        """Let it begin on this port, where it was away until then."""
+        self._http.port = port
+        return self
 
     async def __aenter__(self) -> Self:
         await self._http.__aenter__()

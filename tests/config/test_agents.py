@@ -74,5 +74,10 @@ def test_a_wrong_file_stops_the_start_with_one_line_that_names_the_place(tmp_pat
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"missing\.toml"):
+    with pytest.raises(SettingsError, match=r"missing\.toml is not there: make it, or set TURNKEEPER_AGENTS_FILE"):
         load_agents(tmp_path / "missing.toml")
+
+
+def test_a_file_that_can_not_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"can't be read: Is a directory$"):
+        load_agents(tmp_path)

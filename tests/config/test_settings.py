@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from pydantic_settings import TomlConfigSettingsSource
 
 from service.config import Settings, SettingsError, load_settings, unknown_variables, user_data_folder
 from service.core.baseline import Limits
@@ -33,6 +34,18 @@ def test_the_command_line_wins_over_the_environment_over_the_file_over_the_defau
     assert load_settings().port == 2
     assert load_settings(port=3).port == 3
     assert load_settings(port=None).port == 2
+
+
+def test_a_settings_file_that_can_not_be_read_stops_the_start_with_the_reason(
+    in_an_empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "turnkeeper.toml")
+
+    (in_an_empty_folder / "turnkeeper.toml").write_text("port = 1\n")
+    monkeypatch.setattr(TomlConfigSettingsSource, "_read_file", refuse)
+    with pytest.raises(SettingsError, match=r"^turnkeeper\.toml can't be read: Permission denied$"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import httpx
 
 from service.adapters.documents.processes import DocumentProcesses
 from service.adapters.prometheus import PrometheusMeter
+from service.adapters.system import SystemClock
 from service.bootstrap import Application
 from service.config import Settings
 from service.core.agents import AgentProfiles
@@ -65,6 +66,8 @@ async def served_readings(
             server=turns.server_view,
             agents=AgentProfiles(),
             metrics=PrometheusMeter(),
+            clock=SystemClock(),
+            poll_s=2,
         )
 
     async with served_by(build, settings or settings_with()) as service:
