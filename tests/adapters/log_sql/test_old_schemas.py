@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -20,26 +19,24 @@ from service.core.records import Outcome, TurnFinished, User
 from service.ports import StoredRecord
 from service.ports.reading_log import ReadingRow, StoredReadingRecord
 from tests.adapters.log_contract import readings_made
+from tests.adapters.log_sql.old_databases import ENDED, UNFINISHED, database_of
 from tests.fakes.house import House
 from tests.fakes.llama import ScriptedLlama, say
 
 pytestmark = pytest.mark.rules("S6")
 
-SCHEMAS = sorted((Path(__file__).parent / "schemas").glob("*.sql"))
 REVISIONS = sorted((Path(__file__).parents[3] / "service/adapters/log_sql/migrations/versions").glob("[0-9]*.py"))
 
 
-@pytest.fixture(params=SCHEMAS, ids=lambda path: path.stem)
+@pytest.fixture(params=ENDED, ids=lambda path: path.stem)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    path = tmp_path / "store.db"
-    with sqlite3.connect(path) as connection:
-        connection.executescript(request.param.read_text(encoding="utf-8"))
-    connection.close()
-    return f"sqlite:///{path}"
+    return database_of(request.param, tmp_path)
 
 
-def test_each_revision_has_a_database_that_it_made() -> None:
-    assert [path.stem for path in SCHEMAS] == [path.name[:4] for path in REVISIONS]
+def test_each_revision_has_databases_that_it_made() -> None:
+    revisions = [path.name[:4] for path in REVISIONS]
+    assert [path.stem for path in ENDED] == revisions
+    assert [path.stem for path in UNFINISHED] == [f"{revision}-unfinished" for revision in revisions]
 
 
 def test_every_record_of_an_old_database_is_read_and_its_chain_holds(url: str) -> None:
@@ -78,7 +75,7 @@ async def _all_readings(url: str) -> tuple[Sequence[ReadingRow], list[StoredRead
 
 
 def test_the_newest_database_has_readings() -> None:
-    assert "rdg_" in SCHEMAS[-1].read_text(encoding="utf-8")
+    assert "rdg_" in ENDED[-1].read_text(encoding="utf-8")
 
 
 @pytest.mark.anyio

@@ -1,6 +1,7 @@
-"""Write a database of this version as SQL: `python -m tests.adapters.log_sql.schemas`, once for each revision.
+"""Write two databases of this version as SQL: `python -m tests.adapters.log_sql.schemas`, once for each revision.
 
-The file is named by the revision and never written again: later versions show with it that they read old logs (S6).
+One has turns that ended, the other turns in their middle. The files are named by the revision and never written again:
+later versions show with them that they read old logs, and go on with them (S6, S4).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from service.adapters.log_sql import open_sql_log
 from service.core.errors import ErrorKind, ModelFailure
+from tests.adapters.log_sql.schemas.unfinished import write_unfinished
 from tests.adapters.log_sql.schemas.written_reading import write_readings
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
@@ -43,17 +45,22 @@ async def write(path: Path) -> None:
 
 
 def main() -> None:
-    """Write the file of the newest revision, unless it is there."""
+    """Write the files of the newest revision, but none that is there."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         asyncio.run(write(path))
         with sqlite3.connect(path) as connection:
             (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-            dump = "\n".join(connection.iterdump())
-    target = HERE / f"{revision}.sql"
+            _keep(HERE / f"{revision}.sql", "\n".join(connection.iterdump()))
+            _keep(HERE / f"{revision}-unfinished.sql", asyncio.run(write_unfinished(Path(folder) / "unfinished.db")))
+
+
+def _keep(target: Path, dump: str) -> None:
     if target.exists():
-        sys.exit(f"{target.name} is there already, and stays as it is")
-    target.write_text(f"{dump}\n", encoding="utf-8")
+        sys.stdout.write(f"{target.name} is there already, and stays as it is\n")
+    else:
+        target.write_text(f"{dump}\n", encoding="utf-8")
+        sys.stdout.write(f"{target.name} is written\n")
 
 
 if __name__ == "__main__":
