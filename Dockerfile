@@ -28,7 +28,7 @@ COPY deploy/container/start.sh deploy/container/check_health.py /opt/turnkeeper/
 
 FROM python:3.13-slim-trixie
 
-ARG VERSION=unspecified
+ARG VERSION=0.1.0.dev0
 LABEL org.opencontainers.image.title="Turnkeeper" \
       org.opencontainers.image.description="Sessions, a bounded agent loop and an event log in front of llama-server" \
       org.opencontainers.image.licenses="Apache-2.0" \

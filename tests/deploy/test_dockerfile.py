@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.container.build_by_hand import ignore_patterns, is_sent, read_dockerfile
+from service import __version__
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,3 +42,10 @@ def test_the_image_runs_as_a_user_of_its_own_and_gets_signals_itself() -> None:
     assert last["ENTRYPOINT"].words() == ["/bin/sh", "/opt/turnkeeper/container/start.sh"]
     assert re.search(r'^exec turnkeeper "\$@"$', read("deploy/container/start.sh"), re.MULTILINE)
     assert all("latest" not in one.rest for one in instructions if one.word == "FROM")
+
+
+def test_the_label_says_the_version_that_is_in_the_image() -> None:
+    dockerfile = read("Dockerfile")
+
+    assert re.findall(r"^ARG VERSION=(.*)$", dockerfile, re.MULTILINE) == [__version__]
+    assert 'org.opencontainers.image.version="${VERSION}"' in dockerfile
