@@ -17,7 +17,7 @@ from service.bootstrap.outside import open_llama, open_log, open_tool_port
 from service.config import Settings
 from service.config.agents import load_agents
 from service.core.agents import AgentProfiles
-from service.ports import ReadingLog, SessionLog
+from service.ports import Clock, ReadingLog, SessionLog
 from service.ports.documents import DocumentReader
 from service.readings.assembly import assemble_readings
 from service.readings.readings import Readings
@@ -42,7 +42,7 @@ class Application:
     server: ServerView
     agents: AgentProfiles
     metrics: Metrics
-    clock: SystemClock
+    clock: Clock
     poll_s: float
 
     def missing(self) -> AsyncIterator[str]:

@@ -41,6 +41,8 @@ async def served_house(
             server=turns.server_view,
             agents=AgentProfiles(),
             metrics=metrics or PrometheusMeter(),
+            clock=house.clock,
+            poll_s=2,
         )
 
     async with served_by(build, settings) as service:
