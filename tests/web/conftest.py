@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.web.fakes import FakeApplication, FakeSessions
+from tests.web.hand_time import HandTime, stop_time
 from tests.web.serving import Served, called, served
 
 
@@ -29,3 +30,8 @@ async def http(application: FakeApplication) -> AsyncGenerator[httpx.AsyncClient
 async def service(application: FakeApplication) -> AsyncGenerator[Served]:
     async with served(application) as running:
         yield running
+
+
+@pytest.fixture
+def hand_time(monkeypatch: pytest.MonkeyPatch) -> HandTime:
+    return stop_time(monkeypatch)
