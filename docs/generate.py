@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from docs.limit_rows import COMPACTING, CUTTING, ENDING, REFUSING, WAITING, LimitRow
+from docs.setting_rows import settings_page
+from service.config.example_file import example_file
+from service.config.setting_words import settings_schema
 from service.core.turn_state import Phase
 from service.core.turn_table import TRANSITIONS, Input
 
-DOCS = Path(__file__).parent
+ROOT = Path(__file__).parent.parent
 
 
 def turn_states() -> str:
@@ -133,18 +137,29 @@ def _limit_row(row: LimitRow) -> str:
     return f"| {row.limit} | {row.default_words} | {setting} | {row.seen} | [`{name}`](../tests/{path}) |"
 
 
-PAGES: dict[str, Callable[[], str]] = {"turn-states.md": turn_states, "limits.md": limits}
-"""Each page with what writes it."""
+def schema_of_settings() -> str:
+    """Write the JSON schema of the file of settings."""
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/turn-states.md": turn_states,
+    "docs/limits.md": limits,
+    "docs/settings.md": settings_page,
+    "docs/turnkeeper.schema.json": schema_of_settings,
+    "turnkeeper.example.toml": example_file,
+}
+"""Each file with what writes it."""
 
 
 def main() -> None:
-    """Write the pages, or compare them."""
+    """Write the files, or compare them."""
     for name, written in PAGES.items():
-        page = DOCS / name
+        page = ROOT / name
         if sys.argv[1:] != ["--check"]:
             page.write_text(written(), encoding="utf-8")
         elif not page.exists() or page.read_text(encoding="utf-8") != written():
-            sys.exit(f"docs/{name} is not what the code says: run make docs and commit it")
+            sys.exit(f"{name} is not what the code says: run make docs and commit it")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ make_first_key() {
     mv "$unfinished/keys.json" "$TURNKEEPER_API_KEYS_FILE"
     rm -rf "$unfinished"
     say "there was no file of keys, so this first start made $TURNKEEPER_API_KEYS_FILE with one key, named first"
-    say "the key itself is in $first; read it with: docker compose exec turnkeeper cat $first"
+    say "the key itself is in the file $first of this container (docker compose exec turnkeeper cat $first)"
 }
 
 # For Prometheus, which runs as another user of the same group.

@@ -1,14 +1,17 @@
-"""The store for the command line: looked at, pruned."""
+"""The store for the command line: looked at, pruned, backed up, restored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.audit import open_audit
+from service.adapters.log_sql.backup import Backup, back_up
+from service.adapters.log_sql.restore import Restored, restore
 from service.adapters.system import SystemClock
 from service.bootstrap.outside import MEMORY_URL
 from service.core.approval_trail import SignaturesWanted
@@ -58,8 +61,7 @@ def look_at_store(database_url: str) -> Generator[StoreAudit]:
     Raises:
         StoreFailure: there is no such store, or it can't be read; the text says why in one line.
     """
-    if database_url == MEMORY_URL:
-        raise StoreFailure(f"{MEMORY_URL} keeps nothing on disk; name a store with sqlite:///FILE")
+    _refuse_memory(database_url)
     with open_audit(database_url) as audit:
         yield audit
 
@@ -73,3 +75,29 @@ async def prune_store(database_url: str, days: int, deleted: Callable[[SessionId
     """
     async with open_sql_log(database_url) as log:
         return await prune(log, SystemClock(), days, deleted=deleted, deleted_reading=deleted)
+
+
+def back_up_store(database_url: str, to: Path, *, force: bool, verify: bool) -> Backup:
+    """Copy the store into a file that was checked, also while the service runs.
+
+    Raises:
+        StoreFailure: it can't be done; the text says why in one line, and nothing is left.
+    """
+    _refuse_memory(database_url)
+    return back_up(database_url, to, SystemClock().now(), force=force, verify=verify)
+
+
+def restore_store(backup: Path, database_url: str, *, replace: bool, verify: bool) -> Restored:
+    """Put a copy of a backup in the store's place, which no service has open.
+
+    Raises:
+        StoreLocked: the service, or something else, has it open.
+        StoreFailure: it can't be done; the text says why in one line.
+    """
+    _refuse_memory(database_url)
+    return restore(backup, database_url, SystemClock().now(), replace=replace, verify=verify)
+
+
+def _refuse_memory(database_url: str) -> None:
+    if database_url == MEMORY_URL:
+        raise StoreFailure(f"{MEMORY_URL} keeps nothing on disk; name a store with sqlite:///FILE")

@@ -5,13 +5,16 @@ from typing import Annotated
 import typer
 
 from service import __version__
+from service.cli.backup import backup
 from service.cli.chat import chat
+from service.cli.config import config
 from service.cli.demo.command import demo
 from service.cli.doctor import doctor
 from service.cli.keys import keys
 from service.cli.openapi import openapi
 from service.cli.prune import prune
 from service.cli.read import read
+from service.cli.restore import restore
 from service.cli.serve import serve
 from service.cli.sign import sign
 from service.cli.verify import verify
@@ -30,8 +33,11 @@ app.command()(chat)
 app.command()(read)
 app.command()(openapi)
 app.command()(doctor)
+app.command()(config)
 app.command()(verify)
 app.command()(prune)
+app.command()(backup)
+app.command()(restore)
 app.command()(sign)
 app.add_typer(keys, name="keys")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from deploy import setup_env
-from deploy.setup_env import LLAMA_SERVER, SERVICE, WORDS, Step
+from deploy.setup_env import DEPLOY, LLAMA_SERVER, SERVICE, WORDS, Step
 
 NO_WHEEL = "ERROR: Could not find a version that satisfies a\nERROR: No matching distribution found for a\n"
 UNREACHED = f"WARNING: Retrying (Retry(total=0)) after connection broken\n{NO_WHEEL}"
@@ -69,6 +69,11 @@ def test_the_line_that_tells_what_went_wrong_is_shown(output: str, line: str) ->
 
 def test_the_demo_needs_no_tools_of_developers() -> None:
     assert {step.name for step in WORDS["demo"]} == {SERVICE.name, "project", LLAMA_SERVER.name}
+
+
+def test_checkers_of_what_is_deployed_are_installed_for_that_alone() -> None:
+    assert [word for word, steps in WORDS.items() if DEPLOY in steps] == ["deploy"]
+    assert WORDS["deploy"] == (DEPLOY,)
 
 
 def test_each_step_names_files_that_exist() -> None:

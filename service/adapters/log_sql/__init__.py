@@ -12,8 +12,10 @@ From the top down:
     rows.py           turns rows into values
     tables.py         the tables; migrations/ makes them
     migrate.py        brings a database to this version's schema
-    sqlite_store.py   all that is SQLite's own
+    sqlite_store.py   all that is SQLite's own where it is opened; sqlite_files.py its files and its lock
     audit.py          the store as whoever checks it sees it, without its lock; sqlite_reading.py opens it
+    backup.py, restore.py  a checked copy out of the store, and back into its place; copy_check.py is the check,
+                      sqlite_copy.py copies, sqlite_swap.py puts a copy in place
     failures.py       a driver's error becomes a StoreFailure
 """
 

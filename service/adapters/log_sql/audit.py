@@ -122,10 +122,21 @@ def open_audit(database_url: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> 
         url = make_url(database_url)
     if url.get_backend_name() != "sqlite":
         raise StoreFailure(f"no store for {url.get_backend_name()} databases; use sqlite:///FILE")
-    with open_sqlite_for_reading(url.database, busy_timeout_ms=busy_timeout_ms) as engine:
-        with store_failures(f"the store {url.database} can't be read"), engine.begin() as connection:
-            if schema_of(connection, str(url.database)) is None:
-                raise StoreFailure(f"{url.database} is not a Turnkeeper database")
+    with open_audit_of(url.database, busy_timeout_ms=busy_timeout_ms) as audit:
+        yield audit
+
+
+@contextmanager
+def open_audit_of(database: str | None, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Generator[SqlAudit]:
+    """Open the store in a file to be read by this thread.
+
+    Raises:
+        StoreFailure: it is not there, not ours, of a newer version, or can't be read.
+    """
+    with open_sqlite_for_reading(database, busy_timeout_ms=busy_timeout_ms) as engine:
+        with store_failures(f"the store {database} can't be read"), engine.begin() as connection:
+            if schema_of(connection, str(database)) is None:
+                raise StoreFailure(f"{database} is not a Turnkeeper database")
         yield SqlAudit(engine)
 
 
@@ -202,6 +213,15 @@ class SqlAudit:
                 if not is_damage(error):
                     raise
                 return _damaged(1, _UNREADABLE)
+
+    def last_pos(self) -> int:
+        """Give the greatest `pos` ever given, 0 when there was none.
+
+        Raises:
+            StoreFailure: it can't be read.
+        """
+        with self._looking() as connection:
+            return queries.last_pos(connection)
 
     def homeless(self) -> Sequence[str]:
         """Say what is kept that belongs to no session and no reading, in a clause for each kind of thing.

@@ -46,6 +46,12 @@ def schema_of(connection: Connection, name: str) -> str | None:
     return present
 
 
+def newest_schema() -> str:
+    """Give the revision that this version reads and writes."""
+    (head,) = ScriptDirectory.from_config(_config()).get_heads()
+    return head
+
+
 def _config() -> Config:
     config = Config()
     # The option is a format string: a folder's % stands for itself only when doubled.

@@ -11,6 +11,9 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
+from service.adapters.log_sql import sqlite_swap
+from service.adapters.log_sql.failures import store_failures
+from service.adapters.log_sql.sqlite_files import real_file
 from service.core.errors import StoreAbsent, StoreFailure
 
 # The primary codes of "database disk image is malformed" and of "file is not a database".
@@ -23,10 +26,16 @@ def open_sqlite_for_reading(database: str | None, *, busy_timeout_ms: int) -> Ge
 
     Raises:
         StoreAbsent: there is no such file.
+        StoreFailure: another one is being put in its place.
     """
-    if database in (None, "", ":memory:"):
-        raise StoreFailure("the database URL names no file; it should look like sqlite:///FOLDER/FILE")
-    path = Path(database).absolute()
+    path = real_file(database)
+    with store_failures(f"{path.parent} can't be looked into"):
+        cut_off = sqlite_swap.decided(path)
+    if cut_off:
+        raise StoreFailure(
+            f"a backup was being restored to {path} when that was cut off: "
+            "the next start of the service, or of turnkeeper restore, brings it to its end"
+        )
     if not path.is_file():
         raise StoreAbsent(f"there is no file {path}")
     engine = create_engine("sqlite://", creator=lambda: _connect(path, busy_timeout_ms), poolclass=StaticPool)

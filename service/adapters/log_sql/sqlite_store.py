@@ -1,4 +1,4 @@
-"""All that is SQLite's own: the file, its lock, its settings, how its transactions begin (S2)."""
+"""All that is SQLite's own where a store is opened: its settings, how its transactions begin (S2)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
+from service.adapters.log_sql import sqlite_swap
 from service.adapters.log_sql.migrate import migrate
-from service.core.errors import StoreFailure, StoreLocked
+from service.adapters.log_sql.sqlite_files import exclusive, real_file
+from service.core.errors import StoreFailure
 
 BUSY_TIMEOUT_MS = 5_000
 """How long a statement waits while another program (a backup, a shell) holds the file."""
@@ -33,16 +34,15 @@ def open_sqlite(url: URL, *, readers: int, busy_timeout_ms: int) -> Generator[tu
         StoreLocked: another process, or another part of this one, has it open.
         StoreFailure: it is not ours, of a newer version, or where SQLite can't work.
     """
-    if url.database in (None, "", ":memory:"):
-        raise StoreFailure("the database URL names no file; it should look like sqlite:///FOLDER/FILE")
-    path = Path(url.database).absolute()
+    path = real_file(url.database)
     with ExitStack() as stack:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _refuse_read_only(path.parent)
-        stack.enter_context(_exclusive(path))
+        refuse_read_only(path.parent)
+        stack.enter_context(exclusive(path))
+        sqlite_swap.finish(path)
         # SQLite gives its side files the rights of the database: what people said is for the owner's eyes.
         path.touch(mode=0o600)
-        _refuse_read_only(path)
+        refuse_read_only(path)
         _refuse_emptied(path)
         _refuse_torn(path, page_size=_bring_up_to_date(path, busy_timeout_ms))
         writer = _engine(path, _prepare_writer, busy_timeout_ms, pool_size=1)
@@ -54,23 +54,12 @@ def open_sqlite(url: URL, *, readers: int, busy_timeout_ms: int) -> Generator[tu
         yield writer, reader
 
 
-@contextmanager
-def _exclusive(path: Path) -> Generator[None]:
-    lock_file = path.with_name(f"{path.name}.lock")
-    # The file stays when the lock goes: removing it would let two processes lock two files of the same name.
-    # Opened in one thread and closed in another, so the lock must not belong to a thread.
-    lock = FileLock(lock_file, timeout=0, thread_local=False, preserve_lock_file=True)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise StoreLocked(f"{path} is in use by another process (it holds the lock {lock_file})") from error
-    try:
-        yield
-    finally:
-        lock.release()
+def refuse_read_only(path: Path) -> None:
+    """Refuse a file or a folder that this user may not write.
 
-
-def _refuse_read_only(path: Path) -> None:
+    Raises:
+        StoreFailure: it is one.
+    """
     # SQLite opens a read-only file without a word, and then every turn fails.
     if not os.access(path, os.W_OK, effective_ids=_EFFECTIVE_IDS):
         raise StoreFailure(f"{path} is read-only for this user, and the store has to be written")
