@@ -19,6 +19,7 @@ from service.cli.listening import CannotListen, listen, url_of
 from service.cli.logs import configure_logs
 from service.cli.open_files import connections_that_fit
 from service.cli.service_keys import service_keys
+from service.cli.service_manager import READY, STOPPING, notify
 from service.cli.settings import settings_or_fail
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ async def _serve(settings: Settings, keys: ApiKeys | None, listening: socket.soc
 
 def _listens(listening: socket.socket, listens: asyncio.Event) -> None:
     typer.echo(f"turnkeeper {__version__} at {url_of(listening)}, Ctrl-C to stop", err=True)
+    notify(READY)
     listens.set()
 
 
@@ -148,6 +150,7 @@ class DrainingServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Drain, then close; a second Ctrl-C leaves out the draining."""
+        notify(STOPPING)
         draining = asyncio.ensure_future(self._drain())
         while not (draining.done() or self.force_exit):
             # uvicorn's handler can only set a flag, so it is looked at now and then.
