@@ -13,6 +13,7 @@ from service.bootstrap.store_access import (
     look_at_store,
     prune_store,
     restore_store,
+    store_to_be_made,
 )
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "prune_store",
     "restore_store",
     "running_service",
+    "store_to_be_made",
     "warning_about_keys",
 ]

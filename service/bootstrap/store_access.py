@@ -12,6 +12,7 @@ from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.audit import open_audit
 from service.adapters.log_sql.backup import Backup, back_up
 from service.adapters.log_sql.restore import Restored, restore
+from service.adapters.log_sql.sqlite_files import file_at
 from service.adapters.system import SystemClock
 from service.bootstrap.outside import MEMORY_URL
 from service.core.approval_trail import SignaturesWanted
@@ -64,6 +65,18 @@ def look_at_store(database_url: str) -> Generator[StoreAudit]:
     _refuse_memory(database_url)
     with open_audit(database_url) as audit:
         yield audit
+
+
+def store_to_be_made(database_url: str) -> Path | None:
+    """Name the file of a store that the next start makes; None where there is one, or none is a file.
+
+    Raises:
+        StoreFailure: the URL is none of a store.
+    """
+    if database_url == MEMORY_URL:
+        return None
+    file = file_at(database_url)
+    return None if file.exists() else file
 
 
 async def prune_store(database_url: str, days: int, deleted: Callable[[SessionId | ReadingId], None]) -> int:

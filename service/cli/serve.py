@@ -69,13 +69,17 @@ def serve(
 
 
 async def _serve(settings: Settings, keys: ApiKeys | None, listening: socket.socket) -> None:
-    from service.bootstrap import build
+    from service.bootstrap import build, store_to_be_made
     from service.web.app import create_app
     from service.web.connection_bounds import bounds_of
     from service.web.connections import bounded_connections
 
     bounds = bounds_of(settings, _connections(settings.max_connections))
+    new_store = store_to_be_made(settings.database_url)
     async with build(settings) as application:
+        if new_store is not None:
+            # A slip in the address would otherwise look as if all sessions were gone.
+            typer.echo(f"turnkeeper: there was no store {new_store}, so a new one was made", err=True)
         app = create_app(settings, lambda _: contextlib.nullcontext(application), keys)
         config = uvicorn.Config(
             app,

@@ -151,5 +151,9 @@ class StoreAbsent(StoreFailure):
     """There is no store where one was to be looked at; a start would make it."""
 
 
+class StoreOutdated(StoreFailure):
+    """The store is of an older version and can't be read as it is; a start would bring it to this one (S6)."""
+
+
 class IllegalTransition(TurnkeeperError):
     """A record came in a state that does not allow it: a defect of ours, never a caller's mistake."""

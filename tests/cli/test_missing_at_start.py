@@ -16,6 +16,11 @@ from tests.cli.whole_program import PATIENCE_S, Program, running
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("D2", "L7")]
 
 
+def for_people(lines: list[str]) -> list[str]:
+    """Leave out the log's lines."""
+    return [line for line in lines if line.startswith("turnkeeper: ")]
+
+
 async def lines(program: Program, number: int) -> set[str]:
     """Give so many of the lines that are for a person; others are the log's."""
     assert program.process.stderr is not None
@@ -45,3 +50,17 @@ async def test_what_is_missing_is_told_and_what_comes_is_used(tmp_path: Path) ->
     assert {line.split(": ")[1] for line in there} == {"llama-server is ready", "the tool port is ready"}
     assert (unready.status_code, ready.status_code) == (503, 200)
     assert (turn["outcome"], turn["content"]) == ("answered", "Here I am.")
+
+
+@pytest.mark.rules("S2")
+async def test_a_store_that_was_not_there_is_told_and_one_that_was_is_not(tmp_path: Path) -> None:
+    async with StrictLlama(say("Hello.")) as llama:
+        async with running(tmp_path / "new", llama.url) as program:
+            made = for_people(program.said)
+            program.process.terminate()
+            await program.end(PATIENCE_S)
+        async with running(tmp_path / "new", llama.url) as program:
+            again = for_people(program.said)
+
+    assert made == [f"turnkeeper: there was no store {tmp_path / 'new/store.db'}, so a new one was made"]
+    assert again == []

@@ -37,7 +37,8 @@ def serving(database: str, **settings: str) -> Generator[tuple[subprocess.Popen[
     )
     try:
         assert child.stderr is not None
-        assert child.stderr.readline().startswith("turnkeeper")
+        while not (line := child.stderr.readline()).startswith("turnkeeper "):
+            assert line, "the program ended before it listened"
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=BOUND_S, trust_env=False) as http:
             yield child, http
     finally:

@@ -27,6 +27,8 @@ class Program:
 
     process: asyncio.subprocess.Process
     http: httpx.AsyncClient
+    said: list[str]
+    """Lines on standard error from before it listened."""
 
     async def session(self) -> str:
         """Make a session and give its path."""
@@ -76,20 +78,23 @@ async def running(
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        address = await _address(process)
+        said = await _until_it_listens(process)
+        address = said.pop().split()[3].rstrip(",")
         unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=unbounded, trust_env=False) as http:
-            yield Program(process, http)
+            yield Program(process, http, said)
     finally:
         if process.returncode is None:
             process.kill()
         await process.communicate()
 
 
-async def _address(process: asyncio.subprocess.Process) -> str:
+async def _until_it_listens(process: asyncio.subprocess.Process) -> list[str]:
     assert process.stderr is not None
+    said: list[str] = []
     async with asyncio.timeout(PATIENCE_S):
         # A start that goes on with turns may log something before.
-        while not (said := (await process.stderr.readline()).decode()).startswith("turnkeeper "):
-            assert said, "the program ended before it listened"
-    return said.split()[3].rstrip(",")
+        while not (said and said[-1].startswith("turnkeeper ")):
+            said.append((await process.stderr.readline()).decode().strip())
+            assert said[-1], f"the program ended before it listened: {said}"
+    return said

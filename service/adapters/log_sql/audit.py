@@ -17,7 +17,7 @@ from sqlalchemy.types import NullType
 
 from service.adapters.log_sql import queries, reading_queries
 from service.adapters.log_sql.failures import store_failures
-from service.adapters.log_sql.migrate import schema_of
+from service.adapters.log_sql.migrate import refuse_unreadable
 from service.adapters.log_sql.reading_bodies import bodies_of
 from service.adapters.log_sql.sqlite_reading import is_damage, open_sqlite_for_reading
 from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS
@@ -131,12 +131,11 @@ def open_audit_of(database: str | None, *, busy_timeout_ms: int = BUSY_TIMEOUT_M
     """Open the store in a file to be read by this thread.
 
     Raises:
-        StoreFailure: it is not there, not ours, of a newer version, or can't be read.
+        StoreFailure: it is not there, not ours, of a version that can't be read as it is, or can't be read.
     """
     with open_sqlite_for_reading(database, busy_timeout_ms=busy_timeout_ms) as engine:
         with store_failures(f"the store {database} can't be read"), engine.begin() as connection:
-            if schema_of(connection, str(database)) is None:
-                raise StoreFailure(f"{database} is not a Turnkeeper database")
+            refuse_unreadable(connection, str(database))
         yield SqlAudit(engine)
 
 

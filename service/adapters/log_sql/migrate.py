@@ -10,9 +10,12 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
-from service.core.errors import StoreFailure
+from service.core.errors import StoreFailure, StoreOutdated
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+
+_READ_AS_IT_IS_FROM = "0003"
+"""The first revision whose tables have all that this version reads of them."""
 
 
 def migrate(connection: Connection, name: str) -> None:
@@ -44,6 +47,23 @@ def schema_of(connection: Connection, name: str) -> str | None:
             f"this version knows {max(known)}): start that version, or name another database"
         )
     return present
+
+
+def refuse_unreadable(connection: Connection, name: str) -> None:
+    """Refuse a database that this version can't read as it is; `name` is for messages.
+
+    Raises:
+        StoreOutdated: it has to be brought to this version's schema first.
+        StoreFailure: it is another program's, or of a newer version.
+    """
+    schema = schema_of(connection, name)
+    if schema is None:
+        raise StoreFailure(f"{name} is not a Turnkeeper database")
+    if schema < _READ_AS_IT_IS_FROM:
+        raise StoreOutdated(
+            f"{name} was written by an older version of Turnkeeper (schema {schema}): the next start of the service "
+            "brings it to this version, or turnkeeper restore a copy of it, for which --database-url names the place"
+        )
 
 
 def newest_schema() -> str:

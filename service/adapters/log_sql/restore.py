@@ -21,7 +21,7 @@ from service.adapters.log_sql.sqlite_files import (
     remove_database,
     sync_file,
 )
-from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS, refuse_read_only
+from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS, make_folder, refuse_read_only
 from service.core.errors import StoreAbsent, StoreFailure
 
 _PART = ".restoring"
@@ -60,7 +60,7 @@ def restore(
     with store_failures(f"{backup} can't be restored to {store}"):
         if not source.is_file():
             raise StoreAbsent(f"there is no file {source}")
-        store.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(store.parent)
         refuse_read_only(store.parent)
         with exclusive(store):
             sqlite_swap.finish(store)

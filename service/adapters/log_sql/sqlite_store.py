@@ -36,8 +36,10 @@ def open_sqlite(url: URL, *, readers: int, busy_timeout_ms: int) -> Generator[tu
     """
     path = real_file(url.database)
     with ExitStack() as stack:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         refuse_read_only(path.parent)
+        if path.is_dir():
+            raise StoreFailure(f"{path} is a folder; name a file in it")
         stack.enter_context(exclusive(path))
         sqlite_swap.finish(path)
         # SQLite gives its side files the rights of the database: what people said is for the owner's eyes.
@@ -52,6 +54,20 @@ def open_sqlite(url: URL, *, readers: int, busy_timeout_ms: int) -> Generator[tu
         reader = _engine(path, _prepare_reader, busy_timeout_ms, pool_size=readers, isolation_level="AUTOCOMMIT")
         stack.callback(reader.dispose)
         yield writer, reader
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a store, if it isn't there.
+
+    Raises:
+        StoreFailure: it can't be made; the text says why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreFailure(f"{folder} can't be a folder: it, or a part of the way to it, is a file") from error
+    except OSError as error:
+        raise StoreFailure(f"the folder {folder} can't be made: {error.strerror}") from error
 
 
 def refuse_read_only(path: Path) -> None:

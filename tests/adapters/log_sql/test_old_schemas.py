@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -12,6 +13,7 @@ import pytest
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.audit import open_audit
 from service.codec import decode_reading_record, decode_record
+from service.core.errors import StoreFailure
 from service.core.ids import LOCAL_OWNER
 from service.core.reading.records import ReadingRecord
 from service.core.reading.status import ReadingState
@@ -48,6 +50,24 @@ def test_every_record_of_an_old_database_is_read_and_its_chain_holds(url: str) -
         verdicts = [audit.verify(session) for session in audit.sessions()]
         assert list(audit.homeless()) == []
     assert [verdict and verdict.fault for verdict in verdicts] == [None, None]
+
+
+def test_a_store_that_was_not_yet_brought_up_to_date_is_checked_or_refused_with_what_to_do(url: str) -> None:
+    refused = None
+    try:
+        with open_audit(url) as audit:
+            verdicts = [audit.verify(session) for session in audit.sessions()]
+            assert [verdict and verdict.fault for verdict in verdicts] == [None, None]
+    except StoreFailure as failure:
+        refused = str(failure)
+    database = Path(url.removeprefix("sqlite:///"))
+    (schema,) = sqlite3.connect(database).execute("SELECT version_num FROM alembic_version").fetchone()
+
+    if schema in ("0001", "0002"):
+        assert refused is not None
+        assert f"older version of Turnkeeper (schema {schema}): the next start of the service" in refused
+    else:
+        assert refused is None
 
 
 async def _all_records(url: str) -> list[StoredRecord]:

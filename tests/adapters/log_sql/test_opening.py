@@ -212,3 +212,18 @@ async def test_an_unfinished_migration_leaves_nothing(
     connection.close()
     async with open_sql_log(url) as log:
         await make(log)
+
+
+@pytest.mark.parametrize(("place", "said"), [("f/s.db", "f can't be a folder"), ("f/g/s.db", "g can't be a folder")])
+async def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, place: str, said: str) -> None:
+    (tmp_path / "f").write_text("x")
+    with pytest.raises(StoreFailure, match=said):
+        async with open_sql_log(f"sqlite:///{tmp_path / place}"):
+            pass
+
+
+async def test_a_folder_in_the_place_of_the_store_is_told(tmp_path: Path) -> None:
+    (tmp_path / "s.db").mkdir()
+    with pytest.raises(StoreFailure, match=r"s\.db is a folder; name a file in it"):
+        async with open_sql_log(f"sqlite:///{tmp_path / 's.db'}"):
+            pass
