@@ -11,6 +11,7 @@ from service.core.chain import Head
 from service.core.ids import OwnerId, ReadingId
 from service.core.reading.status import ReadingStatus
 from service.core.request_key import KeyedReading, RequestKey
+from service.ports.cursor import Cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,4 +134,8 @@ class ReadingLog(Protocol):
 
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, also when its record is gone; 0 when there was none."""
+        ...
+
+    async def cursor(self, pos: int) -> Cursor:
+        """Look up where a reader stands that has seen all up to `pos` (H6)."""
         ...

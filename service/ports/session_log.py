@@ -13,6 +13,7 @@ from service.core.json_types import JsonObject
 from service.core.records import ParentLink
 from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionStatus
+from service.ports.cursor import Cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,10 @@ class SessionLog(Protocol):
 
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, also when its record is gone; 0 when there was none."""
+        ...
+
+    async def cursor(self, pos: int) -> Cursor:
+        """Look up where a reader stands that has seen all up to `pos` (H6)."""
         ...
 
     async def session(self, session: SessionId) -> SessionRow | None:

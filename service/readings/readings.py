@@ -146,9 +146,15 @@ class Readings:
             reading, after_pos=after_pos, limit=1
         ):
             return None
-        last_pos = await self._log.last_pos()
-        resync = Resync(last_pos=last_pos) if after_pos > last_pos else None
-        return ReadingFollower(feed, self._log, after_pos=min(after_pos, last_pos), resync=resync)
+        cursor = await self._log.cursor(after_pos)
+        resync = Resync(last_pos=cursor.last_pos) if cursor.is_lost else None
+        place = cursor.last_pos if cursor.is_lost else after_pos
+        return ReadingFollower(feed, self._log, after_pos=place, resync=resync)
+
+    @property
+    def going(self) -> int:
+        """How many readings go on now."""
+        return self._going.number
 
     async def resume_unfinished(self) -> None:
         """Go on with every reading that the last process left unfinished (R5)."""

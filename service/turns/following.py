@@ -22,9 +22,8 @@ class Following:
 
     async def store(self, owner: OwnerId, after_pos: int | None) -> StoreFollower:
         """Follow all sessions of an owner: from now on, or from behind the cursor."""
-        last_pos = await self._log.last_pos()
-        resync = Resync(last_pos=last_pos) if after_pos is not None and after_pos > last_pos else None
-        after = last_pos if after_pos is None else min(after_pos, last_pos)
+        place, resync = await self._place(after_pos)
+        after = await self._log.last_pos() if place is None else place
         return StoreFollower(self._feeds, self._log, owner, after_pos=after, resync=resync)
 
     async def session(self, row: SessionRow, after_pos: int | None) -> Follower:
@@ -70,5 +69,5 @@ class Following:
     async def _place(self, after_pos: int | None) -> tuple[int | None, Resync | None]:
         if after_pos is None:
             return None, None
-        last_pos = await self._log.last_pos()
-        return min(after_pos, last_pos), Resync(last_pos=last_pos) if after_pos > last_pos else None
+        cursor = await self._log.cursor(after_pos)
+        return (cursor.last_pos, Resync(last_pos=cursor.last_pos)) if cursor.is_lost else (after_pos, None)

@@ -14,6 +14,7 @@ from service.core.errors import SequenceConflict
 from service.core.ids import OwnerId, ReadingId
 from service.core.reading.status import ReadingState, ReadingStatus
 from service.core.request_key import KeyedReading, RequestKey
+from service.ports.cursor import Cursor
 from service.ports.reading_log import NewReading, ReadingDraft, ReadingRow, StoredReadingRecord
 
 
@@ -164,3 +165,8 @@ class MemoryReadings:
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
         return self._shared.last_pos
+
+    async def cursor(self, pos: int) -> Cursor:
+        """Look up where a reader stands (H6)."""
+        last_pos = self._shared.last_pos
+        return Cursor(last_pos=last_pos, is_lost=pos > last_pos)

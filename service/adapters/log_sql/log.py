@@ -14,13 +14,14 @@ from service.adapters.log_sql.failures import store_failures
 from service.adapters.log_sql.reader import Reader
 from service.adapters.log_sql.reading_log import SqlReadings
 from service.adapters.log_sql.sqlite_store import BUSY_TIMEOUT_MS, open_sqlite
-from service.adapters.log_sql.writer import Writer
+from service.adapters.log_sql.writer import Committed, Writer
 from service.core.errors import StoreFailure
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionStatus
 from service.ports import NewSession, RecordDraft, SessionRow, StoredRecord
+from service.ports.cursor import Cursor
 
 _READERS = 2
 """Threads that read: enough that one long export doesn't hold up the others' reads."""
@@ -28,9 +29,15 @@ _READERS = 2
 
 @asynccontextmanager
 async def open_sql_log(
-    database_url: str, *, readers: int = _READERS, busy_timeout_ms: int = BUSY_TIMEOUT_MS
+    database_url: str,
+    *,
+    readers: int = _READERS,
+    busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+    committed: Committed | None = None,
 ) -> AsyncGenerator[SqlLog]:
     """Open the store at an SQLAlchemy URL (`sqlite:///FILE`); at the end, write what was given and close it.
+
+    `committed` is told of each commit, in the writer's thread.
 
     Raises:
         StoreLocked: another process has it open.
@@ -41,7 +48,7 @@ async def open_sql_log(
         writing, reading = await asyncio.to_thread(_open_engines, stack, database_url, readers, busy_timeout_ms)
         reader = Reader(reading, readers)
         stack.callback(reader.close)
-        writer = Writer(writing)
+        writer = Writer(writing, committed)
         stack.callback(writer.join)
         try:
             log = SqlLog(writer, reader)
@@ -165,6 +172,10 @@ class SqlLog(SqlReadings):
     async def last_pos(self) -> int:
         """Give the greatest `pos` ever given, 0 when there was none; a deletion does not lower it."""
         return await self._reader.run(queries.last_pos)
+
+    async def cursor(self, pos: int) -> Cursor:
+        """Look up where a reader stands that has seen all up to `pos` (H6)."""
+        return await self._reader.run(lambda connection: queries.cursor(connection, pos))
 
     async def session(self, session: SessionId) -> SessionRow | None:
         """Read one session's row."""

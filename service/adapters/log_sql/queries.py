@@ -10,12 +10,23 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, and_, bindparam, exists, func, or_, select
 
 from service.adapters.log_sql.rows import session_row
-from service.adapters.log_sql.tables import BUSY, LogKind, full_results, records, request_keys, sessions, specs, store
+from service.adapters.log_sql.tables import (
+    BUSY,
+    LogKind,
+    full_results,
+    lost_places,
+    records,
+    request_keys,
+    sessions,
+    specs,
+    store,
+)
 from service.codec import format_time
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.request_key import KeyedAnswer, RequestKey
 from service.core.session_status import SessionState
 from service.ports import SessionRow, StoredRecord
+from service.ports.cursor import Cursor
 from service.ports.reading_log import StoredReadingRecord
 
 _NO_LIMIT = 2**63 - 1
@@ -90,6 +101,9 @@ _KEYED = (
 _COUNT = select(func.count()).where(sessions.c.owner == bindparam("owner"), _OF_SESSION)
 _OWNERS = select(sessions.c.owner).where(sessions.c.id.in_(bindparam("sessions", expanding=True)), _OF_SESSION)
 _SPECS = select(specs.c.body).where(specs.c.hash == bindparam("hash"))
+_IS_LOST = select(lost_places.c.after_pos).where(
+    lost_places.c.after_pos < bindparam("pos"), lost_places.c.up_to_pos >= bindparam("pos")
+)
 _LAST_POS = select(func.coalesce(select(func.max(records.c.pos)).scalar_subquery(), 0), store.c.pos_floor)
 
 
@@ -157,6 +171,13 @@ def last_pos(connection: Connection) -> int:
     """Give the greatest `pos` ever given, also when its record is gone."""
     greatest, floor = connection.execute(_LAST_POS).one()
     return max(greatest, floor)
+
+
+def cursor(connection: Connection, pos: int) -> Cursor:
+    """Say where a reader stands that has seen all up to `pos`: behind what is there, or where a restore has cut."""
+    last = last_pos(connection)
+    is_lost = pos > last or connection.execute(_IS_LOST, {"pos": pos}).first() is not None
+    return Cursor(last_pos=last, is_lost=is_lost)
 
 
 def session(connection: Connection, session: SessionId) -> SessionRow | None:

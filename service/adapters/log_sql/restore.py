@@ -11,6 +11,7 @@ from pathlib import Path
 from service.adapters.log_sql import sqlite_swap
 from service.adapters.log_sql.copy_check import StoreContents, contents_of
 from service.adapters.log_sql.failures import store_failures
+from service.adapters.log_sql.lost_places import leave_places_out
 from service.adapters.log_sql.sqlite_copy import bring_copy_up_to_date, copy_store, no_step, refuse_damaged
 from service.adapters.log_sql.sqlite_files import (
     SIDE_FILES,
@@ -69,6 +70,7 @@ def restore(
             with part_of(store, _PART) as part:
                 copy_store(source, part, busy_timeout_ms=busy_timeout_ms, at_each_step=at_each_step)
                 contents = _good(part, source, verify=verify, at_each_step=at_each_step)
+                leave_places_out(part, after=contents.last_pos)
                 sync_file(part)
                 set_aside = sqlite_swap.put_in_place(part, store, now)
         return Restored(path=store, set_aside=set_aside, contents=contents)

@@ -148,11 +148,18 @@ def bring_copy_up_to_date(copy: Path) -> None:
     Raises:
         StoreFailure: a migration fails.
     """
+    with store_failures(f"{copy} can't be brought to this version"), changing(copy) as connection:
+        migrate(connection, str(copy))
+
+
+@contextmanager
+def changing(copy: Path) -> Generator[Connection]:
+    """Give a transaction in which a copy is changed; it stays one file."""
     engine = create_engine(URL.create("sqlite", database=str(copy)), poolclass=NullPool)
     event.listen(engine, "connect", _without_own_transactions)
     event.listen(engine, "begin", _begin)
-    with store_failures(f"{copy} can't be brought to this version"), engine.begin() as connection:
-        migrate(connection, str(copy))
+    with engine.begin() as connection:
+        yield connection
 
 
 def _without_own_transactions(connection: sqlite3.Connection, _pooled: object) -> None:

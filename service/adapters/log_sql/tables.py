@@ -135,11 +135,19 @@ specs = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+lost_places = Table(
+    "lost_places",
+    metadata,
+    Column("after_pos", BigInteger, primary_key=True, autoincrement=False),
+    Column("up_to_pos", BigInteger, primary_key=True, autoincrement=False),
+)
+"""Behind the first and up to the second `pos` were records that a restore has taken away."""
+
 store = Table(
     "store",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    # The greatest pos when something was last deleted: it may be gone, and no pos is ever given twice.
+    # The greatest pos when something was last deleted or restored: it may be gone, and no pos is ever given twice.
     Column("pos_floor", BigInteger, nullable=False),
 )
 """One row, with `id` 1."""

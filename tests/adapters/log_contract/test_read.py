@@ -119,6 +119,16 @@ async def test_a_body_comes_back_byte_for_byte(log: SessionLog, body: bytes) -> 
     assert type(read.body) is bytes
 
 
+@pytest.mark.rules("H6")
+async def test_a_cursor_is_lost_beyond_the_last_record_and_nowhere_else(log: SessionLog) -> None:
+    session = await make(log)
+    (record,) = await append(log, session, 1)
+
+    cursors = [await log.cursor(pos) for pos in range(record.pos + 2)]
+    assert [cursor.is_lost for cursor in cursors] == [*[False] * (record.pos + 1), True]
+    assert {cursor.last_pos for cursor in cursors} == {record.pos}
+
+
 async def test_the_greatest_pos_is_that_of_the_last_record(log: SessionLog) -> None:
     assert await log.last_pos() == 0
 

@@ -14,6 +14,8 @@ import pytest
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.migrate import newest_schema
 from service.core.errors import StoreFailure, StoreLocked
+from service.core.ids import LOCAL_OWNER
+from tests.adapters.log_contract.sessions_made import append
 from tests.adapters.log_sql.copied_stores import (
     NOW,
     bodies,
@@ -116,6 +118,20 @@ def test_a_write_ahead_log_without_its_database_is_set_aside_too(backup: Path, s
     assert done.set_aside is not None
     assert done.set_aside.with_name(f"{done.set_aside.name}-wal").stat().st_size > 0
     assert bodies(store) == bodies(backup)
+
+
+@pytest.mark.anyio
+@pytest.mark.rules("H6")
+async def test_no_reader_s_cursor_leads_to_other_records_than_it_stood_behind(backup: Path, database: Path) -> None:
+    kept = (await asyncio.to_thread(restore_it, backup, database)).contents.last_pos
+    async with open_sql_log(url_of(database)) as log:
+        (row,) = await log.sessions(owner=LOCAL_OWNER, limit=2)
+        (first,) = await append(log, row.id, row.head.seq)
+        cursors = [await log.cursor(pos) for pos in (kept, kept + 1, kept + 1_000, first.pos - 1, first.pos)]
+
+    assert first.pos > kept + 1_000
+    assert [cursor.is_lost for cursor in cursors] == [False, True, True, True, False]
+    assert {cursor.last_pos for cursor in cursors} == {first.pos}
 
 
 def test_of_two_stores_that_are_replaced_in_one_second_both_are_kept(backup: Path, store: Path) -> None:
