@@ -61,14 +61,19 @@ async def browser_running() -> AsyncGenerator[Browser]:
 
 
 @asynccontextmanager
-async def page_of(address: str, *, size: tuple[int, int] = WIDE, theme: Theme = "light") -> AsyncGenerator[Page]:
+async def page_of(
+    address: str, *, size: tuple[int, int] = WIDE, theme: Theme = "light", any_certificate: bool = False
+) -> AsyncGenerator[Page]:
     """Open the dashboard at an address, as somebody new; the browser must have nothing to complain about."""
     faults = Faults()
     async with AsyncExitStack() as stack:
         browser = _running[-1] if _running else await stack.enter_async_context(browser_running())
         width, height = size
         context = await browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=theme, base_url=address
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            base_url=address,
+            ignore_https_errors=any_certificate,
         )
         stack.push_async_callback(context.close)
         context.set_default_timeout(PATIENCE_MS)

@@ -14,7 +14,7 @@ from tests.browser.held_reply import BEFORE_TEXT, HeldPieces
 from tests.cases.replies import say
 from tests.cases.strict_llama import StrictLlama
 from tests.cases.whole_service import WholeService, service_over
-from tests.proxy.certificate import Certificate, make_certificate
+from tests.fakes.certificate import Certificate, make_certificate
 from tests.proxy.proxies import Proxy, Run
 from tests.web.fake_keys import FakeKeys
 from tests.web.serving import BOUND_S, Frame

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.proxy.certificate import NAME, Certificate
+from tests.fakes.certificate import NAME, Certificate
 from tests.proxy.programs import program
 from tests.web.serving import BOUND_S
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.chromium import PATIENCE_MS, Faults, browser_running
+from tests.browser.chromium import page_of
 from tests.proxy.behind import TOKENS, Behind
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120), pytest.mark.rules("K1", "K3")]
@@ -17,21 +17,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120), pytest.mark.rules("K1
 @asynccontextmanager
 async def page_behind(house: Behind) -> AsyncGenerator[Page]:
     """Open the dashboard through the proxy, with its key."""
-    faults = Faults()
-    async with browser_running() as browser:
-        context = await browser.new_context(base_url=house.proxy.url, ignore_https_errors=True)
-        context.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
-        page = await context.new_page()
-        page.on("console", faults.note)
-        page.on("pageerror", faults.note_error)
-        await page.goto("/")
+    async with page_of(house.proxy.url, any_certificate=True) as page:
         await page.get_by_label("API key").fill(house.key["Authorization"].removeprefix("Bearer "))
         await page.keyboard.press("Enter")
         await page.get_by_label("API key").wait_for(state="hidden")
         yield page
-        await context.close()
-    assert faults.seen == []
 
 
 async def test_a_person_talks_in_the_dashboard_through_the_proxy(house: Behind) -> None:

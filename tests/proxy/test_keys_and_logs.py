@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.fakes.certificate import make_certificate
 from tests.proxy.behind import Behind, behind
-from tests.proxy.certificate import make_certificate
 from tests.proxy.proxies import RUNS
 from tests.web.serving import BOUND_S
 from tests.web.stepped import settle

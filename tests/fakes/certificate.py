@@ -1,10 +1,11 @@
-"""A certificate for localhost that nobody else has signed."""
+"""A certificate for this machine that nobody else has signed."""
 
 from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -30,6 +31,7 @@ def make_certificate(folder: Path) -> Certificate:
     """Write a new one into this folder."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    names = [x509.DNSName(NAME), x509.IPAddress(ip_address("127.0.0.1"))]
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -39,7 +41,7 @@ def make_certificate(folder: Path) -> Certificate:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
