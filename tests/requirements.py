@@ -103,8 +103,8 @@ RULES = {
 }
 
 KNOWN_GAPS = {
-    "D1": "the settings of what isn't built, and `turnkeeper config`, are missing",
-    "D2": "the commands export, config and mcp-port are missing",
+    "D1": "the settings of what isn't built are missing",
+    "D2": "the command mcp-port is missing",
 }
 
 CASES = {

@@ -10,6 +10,7 @@ from service.bootstrap.key_files import change_keys, open_keys, warning_about_ke
 from service.bootstrap.store_access import (
     StoreAudit,
     back_up_store,
+    exported,
     look_at_store,
     prune_store,
     restore_store,
@@ -27,6 +28,7 @@ __all__ = [
     "build",
     "change_keys",
     "examine",
+    "exported",
     "look_at_store",
     "open_keys",
     "prune_store",

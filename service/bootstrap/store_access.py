@@ -1,4 +1,4 @@
-"""The store for the command line: looked at, pruned, backed up, restored."""
+"""The store for the command line: looked at, exported, pruned, backed up, restored."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Protocol
 from service.adapters.log_sql import open_sql_log
 from service.adapters.log_sql.audit import open_audit
 from service.adapters.log_sql.backup import Backup, back_up
+from service.adapters.log_sql.export import open_export
 from service.adapters.log_sql.restore import Restored, restore
 from service.adapters.log_sql.sqlite_files import file_at
 from service.adapters.system import SystemClock
 from service.bootstrap.outside import MEMORY_URL
+from service.codec import encode_stored
 from service.core.approval_trail import SignaturesWanted
 from service.core.errors import StoreFailure
 from service.core.ids import ReadingId, SessionId
+from service.core.json_lines import one_line
 from service.core.kept_heads import KeptHeads
 from service.core.verification import Verdict
 from service.turns.retention import prune
@@ -77,6 +80,19 @@ def store_to_be_made(database_url: str) -> Path | None:
         return None
     file = file_at(database_url)
     return None if file.exists() else file
+
+
+@contextmanager
+def exported(database_url: str, log: str) -> Generator[Iterator[bytes] | None]:
+    """Give the records of a session or a reading, as the API shows them, each a line of JSON; None when there is none.
+
+    Raises:
+        StoreFailure: there is no such store, or it can't be read; the text says why in one line.
+    """
+    _refuse_memory(database_url)
+    with open_export(database_url) as export:
+        records = export.records(log)
+        yield None if records is None else (one_line(encode_stored(record)) + b"\n" for record in records)
 
 
 async def prune_store(database_url: str, days: int, deleted: Callable[[SessionId | ReadingId], None]) -> int:

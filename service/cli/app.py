@@ -10,6 +10,7 @@ from service.cli.chat import chat
 from service.cli.config import config
 from service.cli.demo.command import demo
 from service.cli.doctor import doctor
+from service.cli.export import export
 from service.cli.keys import keys
 from service.cli.openapi import openapi
 from service.cli.prune import prune
@@ -34,6 +35,7 @@ app.command()(read)
 app.command()(openapi)
 app.command()(doctor)
 app.command()(config)
+app.command()(export)
 app.command()(verify)
 app.command()(prune)
 app.command()(backup)

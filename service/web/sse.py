@@ -15,6 +15,7 @@ from sse_starlette.sse import AppStatus
 from service.codec import encode_reading_signal, encode_signal, encode_stored
 from service.core.errors import StoreFailure
 from service.core.ids import ReadingId, SessionId, TurnId
+from service.core.json_lines import one_line
 from service.core.signals import ShuttingDown, StoreBroken
 from service.readings.feed import ReadingSignalEvent
 from service.readings.follower import ReadingEvent
@@ -35,15 +36,6 @@ AnyEvent = Event | ReadingEvent
 """What is followed: entered once, it gives events that are ready together."""
 
 log = structlog.get_logger(__name__)
-
-
-def one_line(data: bytes) -> bytes:
-    """Escape what some readers take for the end of a line, in UTF-8 JSON, where it stands in strings only."""
-    if b"\xe2\x80" not in data and b"\xc2\x85" not in data:
-        return data
-    return (
-        data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029").replace(b"\xc2\x85", b"\\u0085")
-    )
 
 
 def frame(event: AnyEvent) -> bytes:

@@ -12,8 +12,9 @@ import pytest
 from service.adapters.log_memory import MemoryLog
 from service.core.errors import ErrorKind, ModelFailure
 from service.core.ids import LOCAL_OWNER, OwnerId, SessionId
+from service.core.json_lines import one_line
 from service.ports import StoredRecord
-from service.web.sse import frames, one_line
+from service.web.sse import frames
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, call, say
 from tests.fakes.tool_port import spec

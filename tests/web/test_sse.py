@@ -6,9 +6,10 @@ import pytest
 
 from service.core.errors import StoreFailure
 from service.core.ids import SessionId, TurnId
+from service.core.json_lines import one_line
 from service.core.signals import ContentDelta, Queued, Resync, ShuttingDown
 from service.turns.events import Event, SignalEvent
-from service.web.sse import OPENING, frame, frames, one_line
+from service.web.sse import OPENING, frame, frames
 from tests.web.fakes import SESSION, TURN, FakeFollower, stored
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H6")]

@@ -12,6 +12,7 @@ from service.bootstrap import Application
 from service.codec import encode_stored
 from service.core.errors import ProblemCode
 from service.core.ids import OwnerId, SessionId
+from service.core.json_lines import one_line
 from service.ports import StoredRecord
 from service.web.contract import refusals
 from service.web.deps import (
@@ -28,7 +29,6 @@ from service.web.deps import (
 )
 from service.web.negotiation import JSON, NDJSON
 from service.web.schemas.listings import RecordPage
-from service.web.sse import one_line
 from service.web.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["records"], route_class=StrictJsonRoute)
