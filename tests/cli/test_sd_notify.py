@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from service.cli.service_manager import READY, notify
+from service.cli.sd_notify import READY, notify
 from tests.cli.test_serve import BOUND_S, serving
 
 pytestmark = pytest.mark.rules("D2", "H8")
