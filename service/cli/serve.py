@@ -18,8 +18,8 @@ from service.cli.failure import FAILED, WRONG_USE, fail
 from service.cli.listening import CannotListen, listen, url_of
 from service.cli.logs import configure_logs
 from service.cli.open_files import connections_that_fit
-from service.cli.service_keys import service_keys
 from service.cli.sd_notify import READY, STOPPING, notify
+from service.cli.service_keys import service_keys
 from service.cli.settings import settings_or_fail
 
 if TYPE_CHECKING:

@@ -36,11 +36,11 @@ def of_the_port(port: ToolPortHttp) -> Mapping[str, Question]:
     return {"POST /calls": call, "GET /tools": port.list_tools}
 
 
-def of_llama(llama: LlamaHttp) -> Mapping[str, Question]:
+def of_llama(llama: LlamaHttp, request: CompletionRequest = ASK) -> Mapping[str, Question]:
     """What llama-server is asked."""
 
     async def complete() -> object:
-        async with aclosing(llama.stream(ASK)) as items:
+        async with aclosing(llama.stream(request)) as items:
             return [item async for item in items]
 
     return {
@@ -48,8 +48,8 @@ def of_llama(llama: LlamaHttp) -> Mapping[str, Question]:
         "GET /props": llama.facts,
         "GET /slots": llama.slots,
         "POST /tokenize": lambda: llama.count_text("Hi"),
-        "POST /apply-template": lambda: llama.render(ASK),
-        "POST /v1/chat/completions/input_tokens": lambda: llama.count_tokens(ASK),
+        "POST /apply-template": lambda: llama.render(request),
+        "POST /v1/chat/completions/input_tokens": lambda: llama.count_tokens(request),
         "POST /v1/chat/completions/control": lambda: llama.end_thought("chatcmpl-1"),
         "POST /v1/chat/completions": complete,
     }

@@ -123,7 +123,7 @@ async def test_a_count_that_is_none_is_a_failure(router: respx.MockRouter, body:
     ("members", "fields"),
     [
         ({}, {}),
-        ({"tools": TOOLS, "sampling": {"seed": 1}, "model": "m"}, {"tools": list(TOOLS)}),
+        ({"tools": TOOLS, "sampling": {"seed": 1}, "model": "m"}, {"tools": list(TOOLS), "model": "m"}),
         (
             {"thinking": Thinking.OFF},
             {"chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "none"},

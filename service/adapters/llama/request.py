@@ -48,14 +48,16 @@ def completion_body(request: CompletionRequest) -> bytes:
 def template_body(request: CompletionRequest) -> bytes:
     """Write the body of `/apply-template`: all that the template reads of a request (P5)."""
     body: JsonObject = {"messages": request.messages, "parallel_tool_calls": request.parallel_tool_calls}
+    if request.model is not None:
+        body["model"] = request.model
     if request.tools:
         body["tools"] = request.tools
     return encode(body | _switches(request))
 
 
-def text_body(text: str) -> bytes:
+def text_body(text: str) -> JsonObject:
     """Write the body of `/tokenize` for a text that stands within a prompt: no token at its ends."""
-    return encode({"content": text, "add_special": False, "parse_special": True})
+    return {"content": text, "add_special": False, "parse_special": True}
 
 
 def _switches(request: CompletionRequest) -> JsonObject:

@@ -61,7 +61,7 @@ class LlamaTimes:
 class LlamaHttp:
     """The port `Llama` over HTTP; the client is built and closed by whoever hands it in.
 
-    `model` is the name that a router needs to tell its slots.
+    `model` is the name that a router needs in each request, to know whose slots, template or tokens are asked for.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class LlamaHttp:
     ) -> None:
         self._client = client
         self._times = times or LlamaTimes()
+        self._named: dict[str, str] = {} if model is None else {"model": model}
         self._max_error_body = max_error_body
         self._address = str(client.base_url).rstrip("/")
         self._templates = Templates(self._ask)
@@ -195,7 +196,7 @@ class LlamaHttp:
 
     async def _answer(self, method: str, path: str, body: JsonObject | bytes | None = None) -> bytes:
         """Ask a short question and give the answer's bytes."""
-        request = self._request(method, path, encode(body) if isinstance(body, dict) else body)
+        request = self._request(method, path, encode(self._named | body) if isinstance(body, dict) else body)
         try:
             async with asyncio.timeout(self._times.answer_ms / 1000):
                 response = await self._client.send(request, stream=True)
@@ -225,7 +226,7 @@ class LlamaHttp:
 
     def _request(self, method: str, path: str, body: bytes | None) -> httpx.Request:
         if body is None:
-            return self._client.build_request(method, path)
+            return self._client.build_request(method, path, params=self._named)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         return self._client.build_request(method, path, content=body, headers=headers)
 
