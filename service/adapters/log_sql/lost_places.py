@@ -12,7 +12,7 @@ from service.adapters.log_sql.tables import lost_places, store
 
 LEFT_OUT = 1_000_000_000
 """How many records there may have been behind those of a backup. The store that had them may be gone, so nobody can be
-asked; and there are places for nine billion restores."""
+asked; and as numbers of JSON go there are places for nine million restores."""
 
 
 def leave_places_out(copy: Path, *, after: int) -> None:
