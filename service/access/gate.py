@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 
 from service.core.ids import OwnerId, ReadingId, SessionId, TurnId
 
@@ -42,8 +43,9 @@ class Gate:
     readings and summaries, leaves one permit to the steps of turns where there are several.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, now: Callable[[], float] = monotonic) -> None:
         self._capacity = capacity
+        self._now = now
         self._in_use = 0
         self._aside = 0
         self._one_is_alone = False
@@ -83,29 +85,35 @@ class Gate:
     @asynccontextmanager
     async def permit(
         self, holder: Holder, tell_position: TellPosition, *, alone: bool = False, aside: bool = False
-    ) -> AsyncGenerator[None]:
+    ) -> AsyncGenerator[float]:
         """Hold one permit for the body's time; leaving the queue or the body in any way gives it back.
+
+        Gives the seconds for which the permit was waited for.
 
         `alone` waits until nothing else runs, and nothing else is let in until it is through (L7). `aside` is a
         reading or a summary: all of those together hold at most all permits but one (L9).
         """
         waiter = _Waiter(holder, asyncio.get_running_loop().create_future(), tell_position, alone=alone, aside=aside)
-        await self._enter(waiter)
+        waited_s = await self._enter(waiter)
         self._holders.append(holder)
         try:
-            yield
+            yield waited_s
         finally:
             self._holders.remove(holder)
             self._give_back(waiter)
 
-    async def _enter(self, waiter: _Waiter) -> None:
+    async def _enter(self, waiter: _Waiter) -> float:
         self._queue.append(waiter)
         self._admit()
+        if waiter.admitted.done():
+            return 0.0
+        since = self._now()
         try:
             await waiter.admitted
         except asyncio.CancelledError:
             self._leave(waiter)
             raise
+        return self._now() - since
 
     def _leave(self, waiter: _Waiter) -> None:
         if not waiter.has_left:

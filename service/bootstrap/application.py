@@ -14,6 +14,7 @@ from service.adapters.prometheus import PrometheusMeter
 from service.adapters.system import RandomIds, SystemClock
 from service.adapters.tools import ToolPortHttp
 from service.bootstrap.outside import open_llama, open_log, open_tool_port
+from service.bootstrap.standing import standing_of, store_size
 from service.config import Settings
 from service.config.agents import load_agents
 from service.core.agents import AgentProfiles
@@ -60,8 +61,16 @@ class Metrics(Protocol):
 
     content_type: str
 
-    def text(self) -> bytes:
+    async def text(self) -> bytes:
         """Give all metrics as they are now."""
+        ...
+
+    def stream_opened(self) -> None:
+        """Count an event stream."""
+        ...
+
+    def stream_ended(self, *, dropped: bool) -> None:
+        """Take note of a stream's end; `dropped` since its reader took nothing for too long (H7)."""
         ...
 
 
@@ -75,10 +84,10 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
     """
     agents = load_agents(settings.agents_file)
     async with AsyncExitStack() as stack:
-        log = await open_log(stack, settings)
+        meter = PrometheusMeter()
+        log = await open_log(stack, settings, meter.committed)
         llama = await open_llama(stack, settings)
         port = await open_tool_port(stack, settings)
-        meter = PrometheusMeter()
         clock = SystemClock()
         turns = turns_over(settings, agents, log, llama, port, meter, clock)
         # Beside the start, which waits for no server: its log says what the model's template can't do (L10).
@@ -90,7 +99,8 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
         # Before the clients and the store close. Giving turns time to finish is the server's business: it does so
         # while it still answers.
         stack.push_async_callback(turns.sessions.shut_down, 0)
-        readings = readings_over(settings, turns, log, llama, clock)
+        readings = readings_over(settings, turns, log, llama, meter, clock)
+        meter.look_at(standing_of(turns, readings), store_size(settings.database_url))
         await readings.resume_unfinished()
         stack.push_async_callback(readings.shut_down)
         yield Application(
@@ -147,13 +157,16 @@ def turns_over(
     )
 
 
-def readings_over(settings: Settings, turns: Turns, log: ReadingLog, llama: LlamaHttp, clock: SystemClock) -> Readings:
+def readings_over(
+    settings: Settings, turns: Turns, log: ReadingLog, llama: LlamaHttp, meter: PrometheusMeter, clock: SystemClock
+) -> Readings:
     """Wire readings over these adapters, and over what the turns have of the model server."""
     return assemble_readings(
         log=log,
         llama=llama,
         clock=clock,
         ids=RandomIds(),
+        meter=meter,
         gate=turns.gate,
         server=turns.server,
         presence=turns.presence,

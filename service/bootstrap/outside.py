@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from service.adapters.llama import LlamaHttp, LlamaTimes, build_llama_client
 from service.adapters.log_memory import MemoryLog
 from service.adapters.log_sql import open_sql_log
+from service.adapters.log_sql.writer import Committed
 from service.adapters.system import SystemClock
 from service.adapters.tools import RequestSigner, ToolPortHttp, build_tool_client
 from service.config import Settings
@@ -25,15 +26,15 @@ class Log(SessionLog, ReadingLog, Protocol):
     """One store for sessions and readings."""
 
 
-async def open_log(stack: AsyncExitStack, settings: Settings) -> Log:
-    """Open the store; it closes with the stack.
+async def open_log(stack: AsyncExitStack, settings: Settings, committed: Committed | None = None) -> Log:
+    """Open the store, which tells `committed` of each commit; it closes with the stack.
 
     Raises:
         StoreFailure: it can't be opened; the text says why in one line.
     """
     if settings.database_url == MEMORY_URL:
         return MemoryLog()
-    return await stack.enter_async_context(open_sql_log(settings.database_url))
+    return await stack.enter_async_context(open_sql_log(settings.database_url, committed=committed))
 
 
 async def open_llama(stack: AsyncExitStack, settings: Settings) -> LlamaHttp:

@@ -58,7 +58,7 @@ def serve(
     from service.core.errors import StoreFailure
 
     configure_logs()
-    config = uvicorn.Config("", loop="auto")
+    config = uvicorn.Config("", loop="auto", log_config=None)
     with listening, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         try:
             runner.run(_serve(settings, keys, listening))
@@ -86,6 +86,7 @@ async def _serve(settings: Settings, keys: ApiKeys | None, listening: socket.soc
             http=bounded_connections(bounds),
             ws="none",
             lifespan="on",
+            log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,

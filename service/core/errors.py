@@ -44,6 +44,10 @@ class ErrorKind(StrEnum):
     INTERNAL = "internal"
 
 
+RESTART_RETRY_S = 5
+"""Seconds after which a client should ask a service again that stops: it may have been started anew."""
+
+
 class ProblemCode(StrEnum):
     """The `code` of a problem document (H2)."""
 
@@ -92,6 +96,13 @@ class RequestRefused(TurnkeeperError):
         self.detail = detail
         self.extensions = dict(extensions or {})
         self.retry_after_s = retry_after_s
+
+
+def service_is_stopping() -> RequestRefused:
+    """Refuse what a service that stops would have to begin (H8)."""
+    return RequestRefused(
+        ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=RESTART_RETRY_S
+    )
 
 
 class ModelFailure(TurnkeeperError):

@@ -1,25 +1,11 @@
-"""Time, identifiers, and whoever counts: the small things that tests must be able to foresee."""
+"""Time and identifiers: the small things that tests must be able to foresee."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
 from service.core.ids import ReadingId, SessionId, TurnId
-from service.core.records import Record
-
-
-class Meter(Protocol):
-    """What is counted for whoever watches the service."""
-
-    def appended(self, records: Iterable[Record]) -> None:
-        """Count records that are in the log now."""
-        ...
-
-    def context_filled(self, fill: float) -> None:
-        """Take note of how full a session's context was after a completion, 1 being full (P7)."""
-        ...
 
 
 class Clock(Protocol):

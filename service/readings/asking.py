@@ -16,7 +16,8 @@ from service.core.reading.signals import AskedAgain
 from service.core.retry import Remedy, Shown, counted_as, delay_s, rule_for, trouble_of
 from service.core.signals import Queued, Waiting
 from service.core.usage import UsageTotals
-from service.ports import Clock, Ids, Llama
+from service.ports import Clock, Ids, Llama, Meter
+from service.ports.meter import Work
 from service.readings.feed import Place, ReplyText
 from service.readings.live_reading import LiveReading
 
@@ -75,6 +76,7 @@ class ReadingAsking:
         presence: ServerPresence,
         clock: Clock,
         ids: Ids,
+        meter: Meter,
         *,
         retry_attempts: int,
     ) -> None:
@@ -84,6 +86,7 @@ class ReadingAsking:
         self._presence = presence
         self._clock = clock
         self._ids = ids
+        self._meter = meter
         self._retry_attempts = retry_attempts
 
     async def ask(self, live: LiveReading, place: Place, request: CompletionRequest) -> Answer:
@@ -129,9 +132,11 @@ class ReadingAsking:
             holder = Holder(owner=live.owner, reading=live.id, chunk=place.chunk)
             tell_position = _tells_position(live, place)
             async with (
-                self._gate.permit(holder, tell_position, alone=alone, aside=True),
+                self._gate.permit(holder, tell_position, alone=alone, aside=True) as waited_s,
                 aclosing(self._llama.stream(request)) as items,
             ):
+                live.gate_wait_s += waited_s
+                self._meter.admitted(Work.READING, waited_s)
                 live.feed.forget_signal(Queued, place)
                 reply = live.feed.begin_reply(place)
                 async for item in items:

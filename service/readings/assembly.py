@@ -9,7 +9,7 @@ from service.access.owner_places import OwnerPlaces
 from service.access.presence import ServerPresence
 from service.core.ids import ReadingId
 from service.core.owner_bounds import OwnerBounds
-from service.ports import Clock, Ids, Llama, ReadingLog
+from service.ports import Clock, Ids, Llama, Meter, ReadingLog
 from service.readings.asking import ReadingAsking
 from service.readings.feed import ReadingFeeds
 from service.readings.going import GoingReadings
@@ -24,6 +24,7 @@ def assemble_readings(
     llama: Llama,
     clock: Clock,
     ids: Ids,
+    meter: Meter,
     gate: Gate,
     server: ModelServer,
     presence: ServerPresence,
@@ -34,7 +35,7 @@ def assemble_readings(
     """Wire readings over these ports and over what they share with the turns."""
     feeds = ReadingFeeds()
     places: OwnerPlaces[ReadingId] = OwnerPlaces()
-    asking = ReadingAsking(llama, server, gate, presence, clock, ids, retry_attempts=retry_attempts)
+    asking = ReadingAsking(llama, server, gate, presence, clock, ids, meter, retry_attempts=retry_attempts)
     planner = ReadingPlanner(llama, server, presence, asking, log, ids)
     runner = ReadingRunner(planner, asking, server, log, clock)
     return Readings(
@@ -43,7 +44,7 @@ def assemble_readings(
         ids=ids,
         feeds=feeds,
         planner=planner,
-        going=GoingReadings(log, clock, feeds, runner, places),
+        going=GoingReadings(log, clock, meter, feeds, runner, places),
         keyed=KeyedRequests(log.keyed_reading),
         model=model,
         places=places,

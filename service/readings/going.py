@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import structlog
+from structlog.contextvars import bind_contextvars
 
 from service.access.owner_places import OwnerPlaces
 from service.codec import decode_reading_record
@@ -16,7 +17,7 @@ from service.core.reading.signals import ReadingSignal
 from service.core.reading.status import ReadingState
 from service.core.records.outcomes import TurnError
 from service.core.signals import StoreBroken
-from service.ports import Clock, ReadingLog
+from service.ports import Clock, Meter, ReadingLog
 from service.readings.feed import ReadingFeeds
 from service.readings.live_reading import LiveReading
 from service.readings.runner import ReadingRunner
@@ -31,12 +32,14 @@ class GoingReadings:
         self,
         log: ReadingLog,
         clock: Clock,
+        meter: Meter,
         feeds: ReadingFeeds,
         runner: ReadingRunner,
         places: OwnerPlaces[ReadingId],
     ) -> None:
         self._log = log
         self._clock = clock
+        self._meter = meter
         self._feeds = feeds
         self._runner = runner
         self._places = places
@@ -95,10 +98,17 @@ class GoingReadings:
         entries = [decode_reading_record(record.body) for record in stored]
         row = await self._log.reading(reading)
         owner = None if row is None else row.owner
-        return LiveReading(reading, owner, entries, self._feeds.of(reading), self._log, self._clock, self._places)
+        feed = self._feeds.of(reading)
+        return LiveReading(reading, owner, entries, feed, self._log, self._clock, self._meter, self._places)
+
+    @property
+    def number(self) -> int:
+        """How many go on now."""
+        return len(self._tasks)
 
     async def _go_on(self, reading: ReadingId) -> None:
         feed = self._feeds.of(reading)
+        bind_contextvars(reading=reading)
         try:
             live = await self._load(reading)
             await self._run(live)

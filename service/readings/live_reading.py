@@ -9,11 +9,12 @@ from service.access.owner_places import OwnerPlaces
 from service.access.written import written
 from service.codec import encode_reading_record
 from service.core.ids import OwnerId, ReadingId
-from service.core.reading.records import ReadingEntry, ReadingRecord
+from service.core.reading.records import ReadingEntry, ReadingRecord, RunEnd
 from service.core.reading.state import ReadingLogState, apply, fold
 from service.core.reading.view import reading_status
-from service.ports import Clock, ReadingDraft, ReadingLog
+from service.ports import Clock, Meter, ReadingDraft, ReadingLog
 from service.readings.feed import ReadingFeed
+from service.readings.reading_end import cost_of, tell
 
 
 class LiveReading:
@@ -30,15 +31,19 @@ class LiveReading:
         feed: ReadingFeed,
         log: ReadingLog,
         clock: Clock,
+        meter: Meter,
         places: OwnerPlaces[ReadingId],
     ) -> None:
         self.id = reading
         self.owner = owner
         self.feed = feed
         self.state: ReadingLogState = fold(entry.record for entry in entries)
+        self.begun_at = entries[0].time
+        self.gate_wait_s = 0.0
         self._last_seq = entries[-1].seq
         self._log = log
         self._clock = clock
+        self._meter = meter
         self._places = places
         self._appending = asyncio.Lock()
 
@@ -56,8 +61,10 @@ class LiveReading:
         async with self._appending:
             state, now = self.state, self._clock.now()
             drafts: list[ReadingDraft] = []
+            entries: list[ReadingEntry] = []
             for record in records:
                 entry = ReadingEntry(reading=self.id, seq=self._last_seq + len(drafts) + 1, time=now, record=record)
+                entries.append(entry)
                 drafts.append(ReadingDraft(type=record.type, body=encode_reading_record(entry)))
                 state = apply(state, record)
             await self._log.append_to_reading(self.id, self._last_seq, drafts, reading_status(state), now)
@@ -66,3 +73,11 @@ class LiveReading:
                 # Before anybody hears of it: whoever waited for its end may begin another at once (K3).
                 self._places.free(self.id)
             self.feed.publish_appended()
+            self._meter.appended_to_reading(entries)
+            end = entries[-1].record
+            if isinstance(end, RunEnd):
+                cost = cost_of(
+                    end, len(state.created.documents), (now - self.begun_at).total_seconds(), self.gate_wait_s
+                )
+                self._meter.reading_ended(cost)
+                tell(self.id, cost)

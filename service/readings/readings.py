@@ -10,7 +10,7 @@ from service.access.keyed_requests import KeyedRequests
 from service.access.leaving_clients import LeavingClients
 from service.access.owner_places import OwnerPlaces
 from service.codec import encode_reading_record
-from service.core.errors import ProblemCode, RequestRefused
+from service.core.errors import ProblemCode, RequestRefused, service_is_stopping
 from service.core.ids import OwnerId, ReadingId
 from service.core.owner_bounds import OwnerBounds
 from service.core.reading.records import ReadDocument, ReadingCreated, ReadingEntry
@@ -169,7 +169,7 @@ class Readings:
 
     def _refuse_at_shutdown(self) -> None:
         if self._feeds.closing is not None:
-            raise RequestRefused(ProblemCode.SHUTTING_DOWN, "The service stops; ask again when it is back.")
+            raise service_is_stopping()
 
     async def _row(self, reading: ReadingId, owner: OwnerId) -> ReadingRow:
         row = await self._log.reading(reading)

@@ -15,16 +15,18 @@ from service.core.errors import IllegalTransition
 from service.core.records import ApprovalDecided, ApprovalRequested, ToolCall
 from service.core.request_key import RequestKey
 from service.core.turn_state import Phase
-from service.ports import Clock, StoredRecord
+from service.ports import Clock, Meter, StoredRecord
+from service.ports.meter import Decided
 from service.turns.live_session import LiveSession
 
 
 class Approvals:
     """The wait of a turn for people; `wait_s` is approval_wait_s, 0 for ever."""
 
-    def __init__(self, clock: Clock, keys: ApproverKeys, *, wait_s: int) -> None:
+    def __init__(self, clock: Clock, keys: ApproverKeys, meter: Meter, *, wait_s: int) -> None:
         self._clock = clock
         self._keys = keys
+        self._meter = meter
         self._wait_s = wait_s
 
     async def request(self, live: LiveSession, calls: Sequence[ApprovalNeeded]) -> None:
@@ -69,12 +71,14 @@ class Approvals:
         async with live.deciding:
             now, cap = self._clock.now(), live.state.options.limits.tool_result_cap
             over = [
-                call.call
+                (call.call, call.asked.asked_at)
                 for call in live.state.pending_calls
                 if call.asked is not None and call.asked.expires_at is not None and call.asked.expires_at <= now
             ]
             if over:
-                await live.append(*(close_call(call, expired(), cap=cap).result for call in over))
+                await live.append(*(close_call(call, expired(), cap=cap).result for call, _ in over))
+                for _, asked_at in over:
+                    self._meter.decided(Decided.EXPIRED, (now - asked_at).total_seconds())
 
     async def decide(
         self, live: LiveSession, asked: Sequence[DecisionAsked], *, by: str, key: RequestKey | None
@@ -85,14 +89,20 @@ class Approvals:
             RequestRefused: one of them can't be taken.
         """
         async with live.deciding:
-            records = new_decisions(live.state, asked, live.toolset, self._keys, by=by, now=self._clock.now())
+            now, pending = self._clock.now(), live.state.pending_calls
+            records = new_decisions(live.state, asked, live.toolset, self._keys, by=by, now=now)
             if not records:
                 return ()
             try:
-                return await live.append(*records, key=key)
+                stored = await live.append(*records, key=key)
             except IllegalTransition as ended:
                 # The turn was cancelled in the same moment.
                 raise not_pending(records[0].call) from ended
+            asked_at = {call.call.call: call.asked.asked_at for call in pending if call.asked is not None}
+            for record in records:
+                what = Decided.APPROVED if record.approved else Decided.DENIED
+                self._meter.decided(what, (now - asked_at[record.call]).total_seconds())
+            return stored
 
     def fault_of(self, live: LiveSession, call: ToolCall, run: Run) -> str | None:
         """Say why an approved call may not run all the same; looked at before each, also after a restart (A2, A5).

@@ -26,7 +26,8 @@ from service.core.request_building import build_request, slot_of
 from service.core.signals import Progress, Queued, ThinkingCapped, Waiting
 from service.core.thinking_cap import CapMeasure, ThinkingCap
 from service.core.turn import AskModel
-from service.ports import Llama
+from service.ports import Clock, Llama, Meter
+from service.ports.meter import Work
 from service.turns.live_session import LiveSession
 from service.turns.step_text import StepText
 
@@ -67,10 +68,14 @@ class Asking:
         server: ModelServer,
         gate: Gate,
         presence: ServerPresence,
+        meter: Meter,
+        clock: Clock,
         *,
         pin_slots: bool,
     ) -> None:
         self._llama = llama
+        self._meter = meter
+        self._clock = clock
         self._server = server
         self._gate = gate
         self._presence = presence
@@ -101,9 +106,12 @@ class Asking:
         turn, feed = live.state.turn, live.feed
         holder = Holder(owner=live.row.owner, session=live.id, turn=turn, step=live.state.step + 1)
         async with (
-            self._gate.permit(holder, lambda at: feed.publish_signal(turn, Queued(position=at)), aside=True),
+            self._gate.permit(
+                holder, lambda at: feed.publish_signal(turn, Queued(position=at)), aside=True
+            ) as waited_s,
             aclosing(self._llama.stream(request)) as stream,
         ):
+            self._admitted(live, Work.SUMMARY, waited_s)
             feed.forget_signal(turn, Queued)
             async for item in stream:
                 if isinstance(item, Completion):
@@ -136,17 +144,24 @@ class Asking:
         holder = Holder(owner=live.row.owner, session=live.id, turn=turn, step=ask.step)
         async with self._gate.permit(
             holder, lambda at: feed.publish_signal(turn, Queued(position=at)), alone=ask.alone
-        ):
+        ) as waited_s:
+            self._admitted(live, Work.TURN, waited_s)
             feed.forget_signal(turn, Queued)
             text = StepText(turn=turn, step=ask.step, attempt=len(live.state.failures))
             feed.begin_step(text)
             return await self._read(live, request, text)
 
+    def _admitted(self, live: LiveSession, work: Work, waited_s: float) -> None:
+        live.times.gate_wait_s += waited_s
+        self._meter.admitted(work, waited_s)
+
     async def _read(self, live: LiveSession, request: CompletionRequest, text: StepText) -> Answer:
         cap = _Cap(self._llama, live, request, text)
+        is_first = live.times.awaits_text
         content, thought, wake = text.content, text.reasoning.pieces, live.feed.wake
 
         def take(deltas: Sequence[CompletionDelta]) -> bool:
+            nonlocal is_first
             for delta in deltas:
                 if isinstance(delta, ContentText):
                     # What nearly each delta is, so without a call.
@@ -156,6 +171,9 @@ class Asking:
                 else:
                     text.take(delta)
                     _tell(live, text, delta)
+            if is_first and (content.pieces or thought):
+                is_first = False
+                live.times.text_shown(live.state, self._clock.now())
             wake()
             return len(thought) == cap.seen or cap.watch(len(thought))
 
@@ -216,7 +234,7 @@ class _Cap:
             ended = await self._llama.end_thought(completion_id)
         except ModelFailure as failure:
             # An older server: closing the stream is what is left.
-            log.info("thinking.not_ended", session=self._live.id, reason=failure.message)
+            log.info("thinking.not_ended", session=self._live.id, kind=failure.kind)
         else:
             log.info("thinking.ended", session=self._live.id, known=ended)
 

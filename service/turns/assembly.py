@@ -24,6 +24,7 @@ from service.turns.handoffs import Handoffs
 from service.turns.intake import TurnIntake
 from service.turns.live_sessions import LiveSessions
 from service.turns.open_turns import OpenTurns
+from service.turns.open_work import OpenWork
 from service.turns.preflight import Preflight
 from service.turns.readiness import Readiness
 from service.turns.runner import TurnRunner
@@ -52,6 +53,7 @@ class Turns:
     server: ModelServer
     presence: ServerPresence
     server_view: ServerView
+    open_work: OpenWork
 
 
 def assemble(
@@ -84,14 +86,14 @@ def assemble(
     bounds: OwnerBounds,
 ) -> Turns:
     """Wire sessions, runner, gate and feeds over these ports; numbers are settings of the same names."""
-    gate = Gate(slots or _SLOTS_UNTIL_KNOWN)
+    gate = Gate(slots or _SLOTS_UNTIL_KNOWN, clock.monotonic)
     server = ModelServer(llama, gate, clock, slots=slots, has_tools=port is not None)
     probe = SpecProbe(llama, server, model=model)
     tools = ToolCatalog(port, probe)
     feeds = Feeds()
     health = HealthWatch(llama, clock, poll_ms=poll_ms)
     presence = ServerPresence(server, health, clock, load_wait_ms=load_wait_ms)
-    asking = Asking(llama, server, gate, presence, pin_slots=pin_slots)
+    asking = Asking(llama, server, gate, presence, meter, clock, pin_slots=pin_slots)
     cache = CacheWatch(llama, server, slack=cache_slack)
     compactor = Compactor(
         llama,
@@ -104,7 +106,7 @@ def assemble(
     )
     baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
     creation = SessionCreation(log, clock, ids, baselines, bounds)
-    approvals = Approvals(clock, approver_keys, wait_s=approval_wait_s)
+    approvals = Approvals(clock, approver_keys, meter, wait_s=approval_wait_s)
     handoffs = Handoffs(log, ids, clock, creation, feeds)
     batches = BatchRunner(port or AbsentToolPort(), log, server, ids, approvals, handoffs, concurrency=tool_concurrency)
     runner = TurnRunner(
@@ -140,4 +142,5 @@ def assemble(
         server=server,
         presence=presence,
         server_view=ServerView(llama, server, gate, tools),
+        open_work=OpenWork(live, clock),
     )

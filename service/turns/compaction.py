@@ -198,7 +198,7 @@ class Compactor:
                 live, told, earlier="" if earlier is None else earlier.text, fence=fence, room=room, scale=prompt.scale
             )
         except NoSummary as none:
-            log.info("compaction.no_summary", session=live.id, turn=live.state.turn, reason=str(none))
+            log.info("compaction.no_summary", session=live.id, turn=live.state.turn, kind=none.kind)
             await live.append(wasted(live.state.step, none.spent))
             return None
         text = stored_text(projection.first_question, written.text, context_tokens=room.context_tokens)

@@ -242,7 +242,7 @@ class TurnIntake:
             await self.proceed(session)
         except StoreFailure as failure:
             # The queue is in the log: the next message to this session, or the next start, goes on with it.
-            log.error("queue.not_proceeded", session=session, reason=str(failure))
+            log.error("queue.not_proceeded", session=session, turn=None, reason=str(failure))
 
 
 def _tell_positions(live: LiveSession) -> None:

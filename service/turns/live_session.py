@@ -15,7 +15,7 @@ from service.core.ids import TurnId
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
 from service.core.projection import Projection
-from service.core.records import Assistant, Entry, Record, SessionCreated, Summary, ToolResult, User
+from service.core.records import Assistant, Entry, Record, SessionCreated, Summary, ToolResult, TurnFinished, User
 from service.core.request_key import RequestKey
 from service.core.toolset import Toolset
 from service.core.turn_fold import apply
@@ -24,6 +24,7 @@ from service.core.turn_view import session_status
 from service.ports import Clock, Meter, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.turns.feed import Feed
 from service.turns.open_turns import OpenTurns
+from service.turns.turn_end import TurnTimes, cost_of, tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class LiveSession:
         # The turn of the queue whose message is just being put into the prompt; nothing runs it yet.
         self.taking_up: TurnId | None = None
         self.cut_results: dict[int, CutResult] = {}
+        self.times = TurnTimes()
         self._projection = Projection()
         self._log = log
         self._clock = clock
@@ -85,6 +87,7 @@ class LiveSession:
         """Take the log, or the next part of it; before anything else is done with the session."""
         for entry in entries:
             self._take(entry, apply(self.state, entry))
+        self.times.from_its_start = self.state.step == 0 and not self.state.failures
 
     @property
     def messages(self) -> tuple[JsonObject, ...]:
@@ -130,14 +133,19 @@ class LiveSession:
                 state = apply(state, entry)
                 states.append(state)
             drafts = [_draft(entry, wholes) for entry in entries]
-            now = entries[-1].time
-            stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), now, key=key)
+            end = entries[-1]
+            before = states[-2] if len(states) > 1 else self.state
+            stored = await self._log.append(self.id, self.last_seq, drafts, session_status(state), end.time, key=key)
             for entry, after in zip(entries, states, strict=True):
                 self._take(entry, after)
             self.count_turns()
-            self._meter.appended(records)
             self._publish(stored)
             self.tell_watchers()
+            self._meter.appended(entries)
+            if isinstance(end.record, TurnFinished):
+                cost = cost_of(before, end, self.times)
+                self._meter.turn_ended(cost)
+                tell(self.id, end.turn, cost)
             return stored
 
     def count_turns(self) -> None:
@@ -169,6 +177,7 @@ class LiveSession:
     def _take(self, entry: Entry, after: TurnState) -> None:
         record = entry.record
         if isinstance(record, User):
+            self.times = TurnTimes()
             self.begun_at = None if entry.turn in self.state.waiting_turns else entry.seq
         self.state = after
         if isinstance(record, Assistant):

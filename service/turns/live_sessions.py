@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
-from service.core.errors import ErrorKind, ProblemCode, RequestRefused
+from service.core.errors import ErrorKind, service_is_stopping
 from service.core.ids import SessionId, TurnId
 from service.core.records import Entry, Resumed
 from service.core.signals import Signal
@@ -61,9 +61,7 @@ class LiveSessions:
             RequestRefused: it does (`shutting_down`).
         """
         if self._shutting_down:
-            raise RequestRefused(
-                ProblemCode.SHUTTING_DOWN, "The service is stopping; try again in a moment.", retry_after_s=5
-            )
+            raise service_is_stopping()
 
     def when_ended(self, call: Callable[[SessionId], None]) -> None:
         """Have `call` called for each session whose turn has ended while others wait in its queue."""
@@ -72,6 +70,10 @@ class LiveSessions:
     def run_of(self, session: SessionId) -> TurnRun | None:
         """Give the run that is in progress."""
         return self._runs.get(session)
+
+    def in_progress(self) -> list[LiveSession]:
+        """Give the sessions whose turns are in progress, those that wait for people among them."""
+        return [run.live for run in self._runs.values()]
 
     def loaded(self, session: SessionId) -> LiveSession | None:
         """Give the session as it is in memory, if it is."""
@@ -141,6 +143,8 @@ class LiveSessions:
             self.keep(live)
             self._let_others_in(live)
             return
+        # A process before this one may have shown some of its text.
+        live.times.from_its_start = False
         await live.append(Resumed(attempt=state.resumed + 1))
         self.start(live)
 

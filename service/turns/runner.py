@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import structlog
+from structlog.contextvars import bind_contextvars
 
 from service.core.errors import ErrorKind, StoreFailure
 from service.core.ids import TurnId
@@ -77,6 +78,8 @@ class TurnRunner:
         """
         live = run.live
         run.begun = True
+        # In the context of this turn's task alone, and of those that it starts.
+        bind_contextvars(session=live.id, turn=run.turn)
         if run.cancelled:
             await self._end_now(live, of_cancel)
             return

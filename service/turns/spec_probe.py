@@ -69,7 +69,7 @@ class SpecProbe:
             taken = tuple(spec for spec in specs if spec.name not in refused)
             whole = await self._llama.count_tokens(self._prompt(taken))
         except ModelFailure as failure:
-            log.info("tools.not_probed", reason=failure.message)
+            log.info("tools.not_probed", kind=failure.kind)
             return None
         left_out = tuple(LeftOutTool(name=name, reason=reason) for name, reason in refused.items())
         return ProbedSpecs(specs=taken, tokens=max(0, whole - bare), refused=left_out)

@@ -9,7 +9,7 @@ import structlog
 
 from service.core.compaction import Room, Scale
 from service.core.completion_events import Completion
-from service.core.errors import ContextFull, ModelFailure, TurnkeeperError
+from service.core.errors import ContextFull, ErrorKind, ModelFailure, TurnkeeperError
 from service.core.summarising import piece_bytes, summary_request
 from service.core.transcript import Passage, pieces
 from service.core.usage import UsageTotals
@@ -24,11 +24,15 @@ _HALVINGS = 3
 
 
 class NoSummary(TurnkeeperError):
-    """No summary came of it; `spent` is what it cost all the same."""
+    """No summary came of it; `spent` is what it cost all the same.
 
-    def __init__(self, reason: str, spent: UsageTotals) -> None:
+    `kind` is for logs: the reason may be the server's words, and hold what was said.
+    """
+
+    def __init__(self, reason: str, spent: UsageTotals, kind: ErrorKind = ErrorKind.EMPTY_ANSWER) -> None:
         super().__init__(reason)
         self.spent = spent
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,7 @@ class SummaryWriter:
                 return await self._write(live, pieces(told, most_bytes), earlier, fence, room, spent)
             except _TooLong as too_long:
                 spent, most_bytes = too_long.spent, most_bytes // 2
-        raise NoSummary("a piece of the conversation never fitted the context", spent)
+        raise NoSummary("a piece of the conversation never fitted the context", spent, ErrorKind.CONTEXT_FULL)
 
     async def _write(
         self, live: LiveSession, parts: Sequence[str], text: str, fence: str | None, room: Room, spent: UsageTotals
@@ -70,9 +74,9 @@ class SummaryWriter:
             try:
                 completion = await self._asking.ask_aside(live, request, heard)
             except ContextFull as full:
-                raise _TooLong(full.message, spent) from full
+                raise _TooLong(full.message, spent, full.kind) from full
             except ModelFailure as failure:
-                raise NoSummary(failure.message, spent + _cost_of(heard)) from failure
+                raise NoSummary(failure.message, spent + _cost_of(heard), failure.kind) from failure
             finally:
                 self._cache.summarised(live.id)
             spent += _usage_of(completion)

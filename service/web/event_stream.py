@@ -15,6 +15,7 @@ import structlog
 from sse_starlette.sse import EventSourceResponse
 from starlette.types import Receive, Scope, Send
 
+from service.bootstrap import Application, Metrics
 from service.turns.events import Event
 from service.turns.follower import Outlet
 from service.web.negotiation import EVENT_STREAM
@@ -51,14 +52,21 @@ class EventStream(EventSourceResponse):
         if scope["method"] == "HEAD":
             await super().__call__(scope, receive, send)
             return
+        metrics = _metrics(scope)
         stream = _Sending(self, send, scope.get(SEND_BODY, send))
         sending = asyncio.create_task(stream.run(), name="send a stream")
+        if metrics is not None:
+            metrics.stream_opened()
         try:
             # A reader may have left already, and what follows from that is the sending's business.
             await asyncio.sleep(0)
             await _left(receive, sending, stream)
         finally:
-            await _ended(sending)
+            try:
+                await _ended(sending)
+            finally:
+                if metrics is not None:
+                    metrics.stream_ended(dropped=stream.is_stuck)
         if stream.is_stuck:
             # The server closes the connection, because the response is incomplete.
             log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
@@ -73,6 +81,12 @@ class EventStream(EventSourceResponse):
         """What is sent in a quiet stream now and then."""
         assert self.ping_message_factory is not None  # given where the response is made
         return self.ping_message_factory().encode()
+
+
+def _metrics(scope: Scope) -> Metrics | None:
+    """Give what counts streams, which the lifespan has built; None of a stream that is sent without an application."""
+    application = cast("Application | None", scope.get("state", {}).get("application"))
+    return None if application is None else application.metrics
 
 
 async def _left(receive: Receive, sending: asyncio.Task[None], stream: _Sending) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
+from service.adapters.prometheus import PrometheusMeter
 from service.bootstrap import Application
 from service.config import Settings
 from service.ports.documents import DocumentText, UnreadableDocument, UploadedFile
@@ -50,6 +51,7 @@ class ReadingApplication:
 
     readings: Readings
     documents: PlainReader
+    metrics: PrometheusMeter = field(default_factory=PrometheusMeter)
 
     async def shut_down(self, drain_s: float) -> None:
         await self.readings.shut_down()

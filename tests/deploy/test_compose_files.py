@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
-from service.adapters.prometheus import PrometheusMeter
+from service.adapters.prometheus import CATALOGUE, Kind
 from service.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
 GPU = (ROOT / "compose.gpu.yaml").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]
+DASHBOARD: dict[str, Any] = json.loads(
+    (ROOT / "deploy/monitoring/grafana/dashboards/turnkeeper.json").read_text(encoding="utf-8")
+)
+QUERIES: list[str] = [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]
 READ_BY_COMPOSE = {"COMPOSE_FILE", "COMPOSE_PROFILES"}
 
 
@@ -57,20 +61,44 @@ def test_each_variable_is_explained_and_no_other() -> None:
 
 
 def test_the_dashboard_asks_for_metrics_that_exist() -> None:
-    told = PrometheusMeter().text().decode()
-    known = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE)) | set(
-        re.findall(r"^(turnkeeper_\w+)", told, re.MULTILINE)
-    )
-    dashboard = json.loads((ROOT / "deploy/monitoring/grafana/dashboards/turnkeeper.json").read_text(encoding="utf-8"))
-    asked = {
-        name
-        for panel in dashboard["panels"]
-        for target in panel["targets"]
-        for name in re.findall(r"turnkeeper_\w+", target["expr"])
+    known = {
+        f"{metric.name}{end}"
+        for metric in CATALOGUE
+        for end in (("_bucket", "_count", "_sum") if metric.kind is Kind.HISTOGRAM else ("",))
     }
+    asked = {name for query in QUERIES for name in re.findall(r"turnkeeper_\w+", query)}
 
     assert asked
     assert asked - known == set()
+
+
+def test_the_dashboard_asks_for_values_that_the_labels_have() -> None:
+    labels = {metric.name: metric.labels for metric in CATALOGUE}
+    conditions = [found for query in QUERIES for found in re.findall(r"(turnkeeper_\w+)\{([^}]*)\}", query)]
+
+    assert conditions
+    for name, condition in conditions:
+        for label, values in re.findall(r'(\w+)(?:=~|!=|=)"([^"]*)"', condition):
+            assert set(values.split("|")) <= set(labels[name][label]), (name, condition)
+
+
+def test_the_dashboard_shows_all_metrics_but_the_build() -> None:
+    asked = " ".join(QUERIES)
+
+    assert [metric.name for metric in CATALOGUE if metric.name not in asked] == ["turnkeeper_build_info"]
+
+
+def test_no_panel_of_the_dashboard_lies_on_another() -> None:
+    cells = [
+        (place["x"] + x, place["y"] + y)
+        for place in (panel["gridPos"] for panel in DASHBOARD["panels"])
+        for x in range(place["w"])
+        for y in range(place["h"])
+    ]
+
+    assert len(cells) == len(set(cells))
+    assert all(x < 24 for x, _ in cells)
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
 def test_prometheus_scrapes_the_service_with_the_key_that_its_container_makes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from service.adapters.log_memory import MemoryLog
 from service.codec import decode_record
@@ -12,10 +12,12 @@ from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys
 from service.core.ids import LOCAL_OWNER, SessionId, TurnId
 from service.core.owner_bounds import OwnerBounds
+from service.core.reading.records import ReadingEntry, ReadingRecord
 from service.core.records import Entry, Record
 from service.core.signals import ShuttingDown
 from service.core.views import TurnView
 from service.ports import Meter, SessionLog
+from service.ports.meter import Decided, ReadingCost, TurnCost, Work
 from service.turns.assembly import Turns, assemble
 from service.turns.events import SignalEvent
 from service.turns.requests import SessionAsked, TurnAsked
@@ -31,10 +33,30 @@ class ListMeter:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self.of_readings: list[ReadingRecord] = []
+        self.turns: list[TurnCost] = []
+        self.readings: list[ReadingCost] = []
+        self.decisions: list[tuple[Decided, float]] = []
+        self.waits: list[tuple[Work, float]] = []
         self.fills: list[float] = []
 
-    def appended(self, records: Iterable[Record]) -> None:
-        self.records.extend(records)
+    def appended(self, entries: Sequence[Entry]) -> None:
+        self.records.extend(entry.record for entry in entries)
+
+    def appended_to_reading(self, entries: Sequence[ReadingEntry]) -> None:
+        self.of_readings.extend(entry.record for entry in entries)
+
+    def turn_ended(self, cost: TurnCost) -> None:
+        self.turns.append(cost)
+
+    def reading_ended(self, cost: ReadingCost) -> None:
+        self.readings.append(cost)
+
+    def decided(self, what: Decided, waited_s: float) -> None:
+        self.decisions.append((what, waited_s))
+
+    def admitted(self, work: Work, waited_s: float) -> None:
+        self.waits.append((work, waited_s))
 
     def context_filled(self, fill: float) -> None:
         self.fills.append(fill)

@@ -16,11 +16,12 @@ from service.core.ids import LOCAL_OWNER, ReadingId
 from service.core.owner_bounds import OwnerBounds
 from service.core.reading.options import ExitMode, ReadingOptions
 from service.core.reading.records import ReadingRecord
-from service.ports import ReadingLog
+from service.ports import Meter, ReadingLog
 from service.ports.documents import DocumentText
 from service.readings.assembly import assemble_readings
 from service.readings.requests import ReadingAsked, ReadingView
 from tests.fakes.clock import CountingIds, SteppingClock
+from tests.fakes.house import ListMeter
 from tests.readings.reader_llama import ReaderLlama
 
 BOUND_S = 20.0
@@ -62,6 +63,7 @@ class ReadingHouse:
         ids: CountingIds | None = None,
         clock: SteppingClock | None = None,
         bounds: OwnerBounds | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.llama = llama
         self.log: ReadingLog = log or MemoryLog()
@@ -75,6 +77,7 @@ class ReadingHouse:
             llama=llama,
             clock=self.clock,
             ids=self.ids,
+            meter=meter or ListMeter(),
             gate=self.gate,
             server=server,
             presence=ServerPresence(server, health, self.clock, load_wait_ms=300_000),

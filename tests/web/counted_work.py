@@ -21,6 +21,7 @@ import uvloop
 
 from service.bootstrap import build
 from tests.web.serving import BOUND_S, served_by, settings_with
+from tests.written_logs import written_logs
 
 PROPS = {
     "default_generation_settings": {"n_ctx": 8192},
@@ -127,17 +128,20 @@ async def _calls_of_turns(folder: Path, tokens: tuple[int, ...]) -> list[int]:
     settings = settings_with(llama_url=llama.url, database_url=f"sqlite:///{folder / 'store.db'}")
     counts: list[int] = []
     try:
-        async with served_by(build, settings) as service:
-            client = Client(service.port, llama)
-            # The first ones make what is made once.
-            for number in (1, 2, 3):
-                await asyncio.to_thread(client.turn, number)
-            for number in tokens:
-                with _counted() as calls:
-                    events = await asyncio.to_thread(client.turn, number)
-                assert events.count(b"event: content\n") == number
-                assert b'"outcome":"answered"' in events
-                counts.append(calls[0])
+        with written_logs() as log:
+            async with served_by(build, settings) as service:
+                client = Client(service.port, llama)
+                # The first ones make what is made once.
+                for number in (1, 2, 3):
+                    await asyncio.to_thread(client.turn, number)
+                for number in tokens:
+                    with _counted() as calls:
+                        events = await asyncio.to_thread(client.turn, number)
+                    assert events.count(b"event: content\n") == number
+                    assert b'"outcome":"answered"' in events
+                    counts.append(calls[0])
+            # The line of each turn is counted as well.
+            assert [line["completion_tokens"] for line in log.of("turn.ended")] == [1, 2, 3, *tokens]
     finally:
         llama.close()
     return counts

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
+from service.codec import encode_reading_record
 from service.core.chain import Head
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import LOCAL_OWNER, OwnerId, ReadingId
 from service.core.reading.options import ReadingOptions
-from service.core.reading.records import ReadDocument, ReadingOutcome
+from service.core.reading.records import (
+    ReadDocument,
+    ReadingCreated,
+    ReadingEntry,
+    ReadingOutcome,
+    ReadingRecord,
+    RunEnd,
+)
 from service.core.reading.status import ReadingState, ReadingStatus
 from service.core.request_key import RequestKey
+from service.core.usage import UsageTotals
 from service.ports import StoredReadingRecord
 from service.ports.documents import DocumentText, UploadedFile
 from service.readings.requests import ReadingAsked, ReadingView
@@ -25,12 +33,23 @@ READING = ReadingId("rdg_1")
 _NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
-def stored_of_reading(seq: int, record_type: str) -> StoredReadingRecord:
+CREATED = ReadingCreated(query="Where?", documents=(), options=ReadingOptions())
+ENDED = RunEnd(
+    level=1,
+    outcome=ReadingOutcome.NOT_FOUND,
+    chunks_seen=0,
+    chunks_used=0,
+    calls=0,
+    exits_refused=0,
+    final_memory_sha=None,
+    usage=UsageTotals(),
+)
+
+
+def stored_of_reading(seq: int, record: ReadingRecord) -> StoredReadingRecord:
     """A record as the store keeps it; its `pos` is ten times its `seq`."""
-    body = {"type": record_type, "reading": READING, "seq": seq}
-    return StoredReadingRecord(
-        reading=READING, type=record_type, seq=seq, pos=seq * 10, body=json.dumps(body).encode(), hash=bytes(32)
-    )
+    body = encode_reading_record(ReadingEntry(reading=READING, seq=seq, time=_NOON, record=record))
+    return StoredReadingRecord(reading=READING, type=record.type, seq=seq, pos=seq * 10, body=body, hash=bytes(32))
 
 
 def a_reading(asked: ReadingAsked | None = None) -> ReadingView:
@@ -63,7 +82,7 @@ class EndedReading:
         return None
 
     async def __aiter__(self) -> AsyncIterator[Sequence[StoredReadingRecord]]:
-        yield [stored_of_reading(1, "reading_created"), stored_of_reading(2, "run_end")]
+        yield [stored_of_reading(1, CREATED), stored_of_reading(2, ENDED)]
 
 
 @dataclass

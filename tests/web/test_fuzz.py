@@ -13,23 +13,37 @@ import uvicorn
 from hypothesis import settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
+from service.codec import encode_record
 from service.core.ids import SessionId, TurnId
+from service.core.records import Entry, Outcome, Record, SessionTotals, TurnFinished, TurnOptions, User
+from service.core.usage import UsageTotals
+from service.ports import StoredRecord
 from service.web.app import create_app
 from service.web.connection_bounds import bounds_of
 from service.web.connections import bounded_connections
 from service.web.openapi import openapi_document
 from tests.web.fake_readings import FakeReadings
-from tests.web.fakes import TURN, FakeApplication, FakeFollower, FakeSessions, stored
+from tests.web.fakes import NOON, SESSION, TURN, FakeApplication, FakeFollower, FakeSessions
 from tests.web.serving import BOUND_S, settings_with
 
 SCHEMA = schemathesis.openapi.from_dict(openapi_document())
+
+
+def stored(seq: int, record: Record) -> StoredRecord:
+    """A record as the store keeps it, whole: what is streamed is compared with its schema as well."""
+    body = encode_record(Entry(session=SESSION, turn=TURN, seq=seq, time=NOON, record=record))
+    return StoredRecord(session=SESSION, turn=TURN, type=record.type, seq=seq, pos=seq * 10, body=body, hash=bytes(32))
+
+
+ASKED = stored(2, User(content="Hi", options=TurnOptions()))
+ENDED = stored(3, TurnFinished(outcome=Outcome.CANCELLED, steps=0, usage=UsageTotals(), totals=SessionTotals()))
 
 
 class OpenSessions(FakeSessions):
     """Any id is that of a session, and all that it does ends at once."""
 
     def _check(self, session: SessionId, turn: TurnId = TURN) -> None:
-        self.follower = FakeFollower([stored(2), stored(3, "turn_finished")])
+        self.follower = FakeFollower([ASKED, ENDED])
         self.turn_ended.set()
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,23 @@ def test_the_committed_file_is_up_to_date() -> None:
 def test_the_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
     assert DOCUMENT["info"]["version"] == __version__
+
+
+def test_the_schema_of_a_stream_is_what_the_next_openapi_calls_the_schema_of_its_items() -> None:
+    document: dict[str, Any] = deepcopy(DOCUMENT) | {"openapi": "3.2.0"}
+    streams: list[dict[str, Any]] = [
+        content
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for answer in operation["responses"].values()
+        for media_type, content in answer.get("content", {}).items()
+        if media_type in ("text/event-stream", "application/x-ndjson")
+    ]
+    for content in streams:
+        content["itemSchema"] = content.pop("schema")
+
+    assert len(streams) == 8
+    validate(document)
 
 
 def test_no_setting_changes_the_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,3 +254,4 @@ async def test_a_service_that_stops_begins_none_and_says_so() -> None:
         refused_form = await service.http.post("/readings", data=fields(), files=[FILE])
 
     assert problem(refused)[:2] == problem(refused_form)[:2] == (503, "shutting_down")
+    assert refused.headers["retry-after"] == refused_form.headers["retry-after"] == "5"

@@ -89,8 +89,9 @@ class Writer:
                 group, more = self._next_group()
                 if group:
                     results = self._commit.run([job.write for job in group])
-                    self._deliver(group, results)
+                    # First, so that whoever has waited for a write finds it counted.
                     self._tell(group, results)
+                    self._deliver(group, results)
         finally:
             # Also when the thread ends by a defect: nobody must wait for ever. Who has an answer keeps it.
             self._ended = True

@@ -41,4 +41,4 @@ async def get_readiness(app: ApplicationDep, caller: CallerDep, response: Respon
 )
 async def get_metrics(app: ApplicationDep) -> Response:
     """Tell what was counted since the start, for Prometheus."""
-    return Response(app.metrics.text(), media_type=app.metrics.content_type)
+    return Response(await app.metrics.text(), media_type=app.metrics.content_type)
