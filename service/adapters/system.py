@@ -1,12 +1,15 @@
-"""The machine's own clock and its source of identifiers."""
+"""The machine's own clock, its source of identifiers, and what it says of its disk and of open files."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import secrets
+import shutil
+import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import uuid_utils
 
@@ -55,3 +58,31 @@ class RandomIds:
     def fraction(self) -> float:
         """Draw a number from 0 up to 1; it spreads retries, and hides nothing."""
         return random.random()
+
+
+def disk_space(file: str) -> tuple[int, int] | None:
+    """Give the bytes that are free on a file's disk, and those that it has; None where the system doesn't tell.
+
+    The file, and folders on the way to it, need not be there yet.
+    """
+    folder = Path(file)
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return usage.free, usage.total
+
+
+def open_files_allowed() -> int | None:
+    """Give how many files a process that is started from here may have open; None where there is no bound."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A process raises its soft bound itself as far as it may; macOS calls its hard one infinite and refuses that.
+    if resource.RLIM_INFINITY in (soft, hard):
+        return None
+    return max(soft, hard)

@@ -86,7 +86,7 @@ class StrictLlama(OverHttp):
         return [asked for asked in self.asked if asked.conversation == conversation]
 
     async def _answer(self, exchange: Exchange) -> None:
-        match exchange.path.removeprefix("/v1"):
+        match exchange.path.partition("?")[0].removeprefix("/v1"):
             case "/health":
                 await exchange.answer({"status": "ok"})
             case "/props":
