@@ -45,11 +45,10 @@ RECORD_TYPES: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Re
 READING_RECORD_TYPES: dict[str, type[ReadingRecord]] = {kind.type: kind for kind in get_args(ReadingRecord)}
 """Record classes of readings, likewise."""
 
-# `class` is a keyword in Python and the word of the API.
-_JSON_NAME = {"data_class": "class"}
+JSON_NAME = {"data_class": "class"}
+"""Names that differ in JSON: `class` is a keyword in Python and the word of the API."""
 
-# Fields that the API marks with `?`: left out while they hold their default.
-_LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
+LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
     SessionCreated: frozenset({"parent", "fork", "data_class", "untrusted", "depth"}),
     Assistant: frozenset({"cut_calls"}),
     StepUsage: frozenset({"discarded", "estimated", "summary"}),
@@ -63,6 +62,7 @@ _LEFT_OUT_BY_DEFAULT: dict[type, frozenset[str]] = {
     AnswerGiven: frozenset({"truncated"}),
     RunEnd: frozenset({"error"}),
 }
+"""Fields that the API marks with `?`: left out while they hold their default."""
 
 
 class UnreadableRecord(StoreFailure):
@@ -208,11 +208,11 @@ def _writer_of(kind: type[Any]) -> Callable[[Any], JsonValue] | None:
         return lambda value: [_to_json(item) for item in value]
     if not is_dataclass(kind):
         return None
-    may_be_left_out = _LEFT_OUT_BY_DEFAULT.get(kind, frozenset())
+    may_be_left_out = LEFT_OUT_BY_DEFAULT.get(kind, frozenset())
     members = tuple(
         (
             field.name,
-            _JSON_NAME.get(field.name, field.name),
+            JSON_NAME.get(field.name, field.name),
             field.default if field.name in may_be_left_out else MISSING,
         )
         for field in fields(kind)
@@ -256,7 +256,7 @@ def _readers_of(target: type) -> tuple[tuple[str, str, Callable[[JsonValue], obj
     return tuple(
         (
             field.name,
-            _JSON_NAME.get(field.name, field.name),
+            JSON_NAME.get(field.name, field.name),
             _reader_of(hints[field.name]),
             field.default is MISSING and field.default_factory is MISSING,
         )

@@ -15,6 +15,8 @@ from service.core.errors import ProblemCode
 from service.core.json_types import JsonObject
 from service.web.access import ACCESS
 from service.web.problems import MEDIA_TYPE, STATUS
+from service.web.schemas.events import event_schemas
+from service.web.schemas.reference import REF
 
 TITLE = "Turnkeeper"
 DESCRIPTION = (
@@ -25,8 +27,6 @@ _SECURITY_SCHEMES: JsonObject = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, made by `turnkeeper keys add`."},
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same, in another header."},
 }
-
-REF = "#/components/schemas/{}"
 
 # What any request may meet.
 _ANYWHERE = (
@@ -75,6 +75,8 @@ def describe(routes: list[BaseRoute], more: Sequence[type[BaseModel]]) -> JsonOb
     for model in (Problem, *more):
         schema = model.model_json_schema(ref_template=REF.replace("{}", "{model}"))
         schemas.update(schema.pop("$defs", {}), **{model.__name__: schema})
+    # Of a session's record the models know only what all have in common.
+    schemas.update(event_schemas())
     document["components"]["securitySchemes"] = _SECURITY_SCHEMES
     for operations in document["paths"].values():
         for operation in operations.values():

@@ -1,4 +1,4 @@
-"""What the pages in Markdown point to exists, and those that are made from the code are what the code says."""
+"""Links lead somewhere and pages can be found; pages that are made from the code are what the code says."""
 
 import ast
 import re
@@ -12,18 +12,66 @@ from docs.limit_rows import COMPACTING, CUTTING, ENDING, REFUSING, WAITING, Limi
 from service.config.settings import Settings
 from service.core.baseline import Limits
 from service.core.records import Limit
+from tests.architecture.pages import DOCS, FRONT, HEADING, ROOT, anchors_of, clicks_from, links_in
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("requirements/*.md")])
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
 CODE_PATH = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?|[a-z_]+\.py)`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_link_within_the_repository_leads_somewhere(page: Path) -> None:
-    targets = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [link.words for link in links_in(page) if not link.target.exists()] == []
 
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_anchor_of_a_link_is_a_heading_that_the_page_has_once(page: Path) -> None:
+    with_anchor = [link for link in links_in(page) if link.anchor]
+
+    assert [link.words for link in with_anchor if link.anchor not in anchors_of(link.target)] == []
+
+
+def test_each_page_can_be_reached_from_the_front_page_by_links_alone() -> None:
+    pages = set(DOCS.rglob("*.md"))
+
+    assert sorted(str(path.relative_to(DOCS)) for path in pages - clicks_from(FRONT).keys()) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "first-turn.md",
+        "howto/write-a-tool-port.md",
+        "howto/approve-tools.md",
+        "dashboard.md",
+        "howto/deploy-with-compose.md",
+    ],
+)
+def test_a_newcomer_finds_what_is_wanted_first_in_two_clicks(wanted: str) -> None:
+    assert clicks_from(FRONT)[DOCS / wanted] <= 2
+
+
+# The words that the design fixes.
+FIXED = {
+    "session", "baseline", "log", "record", "seq", "pos", "signal", "turn event", "turn", "step", "batch",
+    "sending point", "slot", "tool port", "class", "untrusted", "reading",
+}  # fmt: skip
+ENTRY = re.compile(r"^### (.+)\n\n(.+(?:\n.+)*)$", re.MULTILINE)
+
+
+def test_the_glossary_has_the_words_of_the_design_and_those_of_the_concepts() -> None:
+    entries = ENTRY.findall((DOCS / "glossary.md").read_text(encoding="utf-8"))
+    words = [word.lower() for word, _ in entries]
+    headings = HEADING.findall((DOCS / "concepts.md").read_text(encoding="utf-8"))[1:]
+
+    assert words == sorted(words)
+    assert (FIXED | {word.lower() for heading in headings for word in heading.split(", ")}) - set(words) == set()
+
+
+def test_each_word_of_the_glossary_has_one_sentence_and_a_link() -> None:
+    entries = ENTRY.findall((DOCS / "glossary.md").read_text(encoding="utf-8"))
+
+    assert len(entries) == len(HEADING.findall((DOCS / "glossary.md").read_text(encoding="utf-8"))) - 1
+    assert [word for word, said in entries if not re.fullmatch(r"(?:[^.]|\.(?!\s))+\]\([^)]+\)\.", said)] == []
 
 
 def test_each_file_on_the_path_of_a_turn_exists() -> None:

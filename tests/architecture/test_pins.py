@@ -46,7 +46,7 @@ def test_the_runtime_pins_fit_the_dependencies() -> None:
     assert unfit([Requirement(text) for text in project()["project"]["dependencies"]], pins("runtime.txt")) == []
 
 
-@pytest.mark.parametrize("group", ["test", "dev", "build", "lock"])
+@pytest.mark.parametrize("group", ["test", "dev", "build", "deploy", "site", "lock"])
 def test_the_pins_of_a_group_fit_it(group: str) -> None:
     assert unfit(wanted(group), pins(f"{group}.txt")) == []
 

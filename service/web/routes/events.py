@@ -20,13 +20,13 @@ from service.web.deps import (
 )
 from service.web.event_stream import EventStream
 from service.web.negotiation import EVENT_STREAM
-from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of
+from service.web.routes.streaming import TURN_STREAM, stream_of
 from service.web.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["events"], route_class=StrictJsonRoute)
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The events, until the client leaves.", "content": {EVENT_STREAM: EVENT_STREAM_CONTENT}},
+    200: {"description": "The events, until the client leaves.", "content": {EVENT_STREAM: TURN_STREAM}},
     **refusals(ProblemCode.NOT_FOUND, ProblemCode.NOT_ACCEPTABLE),
 }
 _CHECKS = [only_query("after"), Depends(accepts_events)]

@@ -20,7 +20,7 @@ from service.core.ids import OwnerId, ReadingId
 from service.core.request_key import RequestKey, body_hash
 from service.ports.documents import DocumentText, UnreadableDocument
 from service.readings.requests import ReadingAsked
-from service.web.contract import REF, refusals
+from service.web.contract import refusals
 from service.web.deps import (
     PAGE_DEFAULT,
     ApplicationDep,
@@ -37,7 +37,7 @@ from service.web.deps import (
 from service.web.event_stream import EventStream
 from service.web.guard import media_type_of
 from service.web.negotiation import EVENT_STREAM, JSON, MULTIPART, AnswerForm
-from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of_reading
+from service.web.routes.streaming import READING_STREAM, stream_of_reading
 from service.web.schemas.readings import (
     FILES,
     ReadingAnswer,
@@ -45,6 +45,7 @@ from service.web.schemas.readings import (
     ReadingPage,
     ReadingRequest,
 )
+from service.web.schemas.reference import REF
 from service.web.strict_json import StrictJsonRoute
 from service.web.uploads import Upload, upload
 from service.web.validation import refused_body, refused_field
@@ -66,7 +67,7 @@ _BODY: dict[str, Any] = {
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The reading's events until it ends; or, as JSON, the reading then.",
-        "content": {EVENT_STREAM: EVENT_STREAM_CONTENT},
+        "content": {EVENT_STREAM: READING_STREAM},
     },
     202: {"description": "It is being read (`Prefer: respond-async`).", "model": ReadingAnswer},
     **refusals(
@@ -210,7 +211,7 @@ async def get_reading(reading: ReadingPath, app: ApplicationDep, owner: OwnerDep
     status_code=200,
     response_class=EventStream,
     responses={
-        200: {"description": "The events until the reading ends.", "content": {EVENT_STREAM: EVENT_STREAM_CONTENT}},
+        200: {"description": "The events until the reading ends.", "content": {EVENT_STREAM: READING_STREAM}},
         204: {"description": "Resumed at or past its end: nothing more will come."},
         **refusals(ProblemCode.NOT_FOUND, ProblemCode.NOT_ACCEPTABLE),
     },

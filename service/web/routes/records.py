@@ -28,7 +28,9 @@ from service.web.deps import (
     only_query,
 )
 from service.web.negotiation import JSON, NDJSON
+from service.web.schemas.events import SESSION_RECORD
 from service.web.schemas.listings import RecordPage
+from service.web.schemas.reference import REF
 from service.web.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["records"], route_class=StrictJsonRoute)
@@ -45,8 +47,8 @@ LimitAsked = Annotated[
     response_model=RecordPage,
     responses={
         200: {
-            "description": "A page of records, or all of them behind `after`, one a line.",
-            "content": {NDJSON: {"schema": {"type": "string"}}},
+            "description": "A page of records; or all of them behind `after`, each of them a line of JSON.",
+            "content": {NDJSON: {"schema": {"$ref": REF.format(SESSION_RECORD)}}},
         },
         **refusals(ProblemCode.NOT_FOUND, ProblemCode.NOT_ACCEPTABLE),
     },

@@ -9,28 +9,13 @@ from fastapi import Response
 
 from service.config import Settings
 from service.core.ids import ReadingId, SessionId, TurnId
-from service.core.json_types import JsonObject
 from service.turns.follower import Follower, Outlet
+from service.web.schemas.events import READING_EVENT, TURN_EVENT, streamed
 from service.web.sse import Batches, ReadingBatches, event_stream, frames, reading_frames
 
-EVENT_STREAM_CONTENT: JsonObject = {
-    "schema": {
-        "type": "object",
-        "description": "An event. A quiet stream gets a comment now and then.",
-        "properties": {
-            "event": {"type": "string", "description": "The event's type."},
-            "data": {
-                "type": "string",
-                "contentMediaType": "application/json",
-                "description": "The event as JSON in one line.",
-            },
-            "id": {"type": "string", "pattern": "^[0-9]+$", "description": "With records only: resume behind it."},
-            "retry": {"type": "integer", "description": "Milliseconds to wait before coming back."},
-        },
-        "required": ["event", "data"],
-    }
-}
-"""What the OpenAPI document says of a stream: the schema is that of one event."""
+TURN_STREAM = streamed(TURN_EVENT)
+READING_STREAM = streamed(READING_EVENT)
+"""What the OpenAPI document says of these streams."""
 
 
 def stream_of(

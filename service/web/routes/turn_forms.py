@@ -14,7 +14,7 @@ from service.bootstrap import Application
 from service.config import Settings
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.web.negotiation import EVENT_STREAM, AnswerForm
-from service.web.routes.streaming import EVENT_STREAM_CONTENT, stream_of
+from service.web.routes.streaming import TURN_STREAM, stream_of
 from service.web.schemas.answers import TurnAnswer
 from service.web.waiting import unless_gone
 
@@ -24,7 +24,7 @@ _PLAIN_PATH = re.compile(r"[/0-9A-Z_a-z]*")
 def going_answers(now: str, later: str) -> dict[int | str, dict[str, Any]]:
     """Describe the forms for the OpenAPI document: what is answered `now`, and what with `respond-async`."""
     return {
-        200: {"description": now, "content": {EVENT_STREAM: EVENT_STREAM_CONTENT}},
+        200: {"description": now, "content": {EVENT_STREAM: TURN_STREAM}},
         202: {"description": f"{later} (`Prefer: respond-async`).", "model": TurnAnswer},
     }
 

@@ -17,8 +17,8 @@ from service.turns.readiness import Check
 from service.web.schemas.answer import Answer, Time
 
 
-class RecordAnswer(Answer):
-    """A record of a session's log; what else it holds depends on its `type`."""
+class SessionRecord(Answer):
+    """A record of a session's log: what all have in common; the document tells the rest of each `type`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -38,7 +38,7 @@ class RecordPage(Answer):
     those that JSON asks for.
     """
 
-    items: list[RecordAnswer]
+    items: list[SessionRecord]
     next: int | None
     hashes: list[str]
 
