@@ -6,7 +6,6 @@ import pytest
 
 from service.core.errors import StoreFailure
 from service.core.ids import SessionId, TurnId
-from service.core.json_lines import one_line
 from service.core.signals import ContentDelta, Queued, Resync, ShuttingDown
 from service.turns.events import Event, SignalEvent
 from service.web.sse import OPENING, frame, frames
@@ -46,12 +45,6 @@ def test_no_reader_finds_the_end_of_a_line_within_data(event: Event) -> None:
         ["id", "event", "data"] if "seq" in data else ["event", "data"]
     )
     assert (data.get("text") or data["content"]) == SEPARATORS
-
-
-def test_escapes_change_no_other_text() -> None:
-    text = json.dumps("é\u2027\u202a…中\U0001f370\u0084\u0086", ensure_ascii=False).encode()
-
-    assert one_line(text) == text
 
 
 @pytest.mark.rules("H8")
