@@ -130,7 +130,7 @@ def test_four_slots_with_the_models_whole_context_are_most_likely_shared() -> No
 @pytest.mark.parametrize(
     ("slot", "sharing"),
     [
-        (SlotState(id=1, processing=False, task=3, prompt_tokens=0), Sharing.SHARED),
+        (SlotState(id=1, processing=False, task=3, prompt_tokens=0), Sharing.UNKNOWN),
         (SlotState(id=1, processing=False, task=3, prompt_tokens=20), Sharing.SEEMS_OWN),
         (SlotState(id=1, processing=True, task=3, prompt_tokens=0), Sharing.UNKNOWN),
         (SlotState(id=1, processing=False, task=3), Sharing.UNKNOWN),

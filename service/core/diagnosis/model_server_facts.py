@@ -41,14 +41,12 @@ class Sharing(StrEnum):
 def sharing_of(slots: Sequence[SlotState]) -> Sharing:
     """Tell by what `/slots` tells of slots that were used.
 
-    Where they share a context, a slot that rests is emptied when another one works (its prompt goes to the cache in
-    memory), and never else. Two that rest and hold something are most likely not shared: only without that cache
-    none is emptied.
+    Two that rest and hold something are most likely not shared: where they share a context, a slot that rests is
+    emptied when another one works (its prompt goes to the cache in memory). An empty one shows nothing: a request
+    that was given up leaves one as well.
     """
     resting = [slot.prompt_tokens for slot in slots if not slot.processing and slot.task is not None]
-    if 0 in resting:
-        return Sharing.SHARED
-    return Sharing.SEEMS_OWN if sum(tokens is not None for tokens in resting) > 1 else Sharing.UNKNOWN
+    return Sharing.SEEMS_OWN if sum(bool(tokens) for tokens in resting) > 1 else Sharing.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
