@@ -128,11 +128,13 @@ openapi: ## write openapi/openapi.json
 
 COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
+# The image and the tests have them all; llama-server has a file of its own.
+EXTRAS = --extra mcp --extra traces
 
 lock: ## write requirements/*.txt anew; make lock ARGS=--upgrade takes newer releases
 	$(ENV) lock
-	$(COMPILE) pyproject.toml --group dev -o requirements/dev.txt
-	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) -c requirements/dev.txt -o requirements/runtime.txt
 	$(COMPILE) --group test -c requirements/dev.txt -o requirements/test.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
 	$(COMPILE) --group deploy -c requirements/dev.txt -o requirements/deploy.txt

@@ -15,10 +15,11 @@ from service.adapters.system import RandomIds, SystemClock
 from service.adapters.tools import ToolPortHttp
 from service.bootstrap.outside import open_llama, open_log, open_tool_port
 from service.bootstrap.standing import standing_of, store_size
+from service.bootstrap.tracing import open_tracer
 from service.config import Settings
 from service.config.agents import load_agents
 from service.core.agents import AgentProfiles
-from service.ports import Clock, ReadingLog, SessionLog
+from service.ports import Clock, ReadingLog, SessionLog, Tracer
 from service.ports.documents import DocumentReader
 from service.readings.assembly import assemble_readings
 from service.readings.readings import Readings
@@ -79,17 +80,18 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
     """Build the application over real adapters and go on with unfinished turns; at the end, stop in order (H8).
 
     Raises:
-        SettingsError: the agents' file is wrong.
+        SettingsError: the agents' file is wrong, or traces are wanted and can't be kept.
         StoreFailure: the store can't be opened; the text says why in one line.
     """
     agents = load_agents(settings.agents_file)
     async with AsyncExitStack() as stack:
+        tracer = await open_tracer(stack, settings)
         meter = PrometheusMeter()
         log = await open_log(stack, settings, meter.committed)
         llama = await open_llama(stack, settings)
         port = await open_tool_port(stack, settings)
         clock = SystemClock()
-        turns = turns_over(settings, agents, log, llama, port, meter, clock)
+        turns = turns_over(settings, agents, log, llama, port, meter, tracer, clock)
         # Beside the start, which waits for no server: its log says what the model's template can't do (L10).
         _beside(stack, turns.server.facts_or_none(), "learn what llama-server is")
         _beside(stack, forget_keys_each_day(log, clock), "forget old keys")
@@ -99,7 +101,7 @@ async def build(settings: Settings) -> AsyncGenerator[Application]:
         # Before the clients and the store close. Giving turns time to finish is the server's business: it does so
         # while it still answers.
         stack.push_async_callback(turns.sessions.shut_down, 0)
-        readings = readings_over(settings, turns, log, llama, meter, clock)
+        readings = readings_over(settings, turns, log, llama, meter, tracer, clock)
         meter.look_at(standing_of(turns, readings), store_size(settings.database_url))
         await readings.resume_unfinished()
         stack.push_async_callback(readings.shut_down)
@@ -124,6 +126,7 @@ def turns_over(
     llama: LlamaHttp,
     port: ToolPortHttp | None,
     meter: PrometheusMeter,
+    tracer: Tracer,
     clock: SystemClock,
 ) -> Turns:
     """Wire sessions and turns over these adapters, by the settings."""
@@ -134,6 +137,7 @@ def turns_over(
         clock=clock,
         ids=RandomIds(),
         meter=meter,
+        tracer=tracer,
         agents=agents,
         limits=settings.limits(),
         model=settings.model,
@@ -158,7 +162,13 @@ def turns_over(
 
 
 def readings_over(
-    settings: Settings, turns: Turns, log: ReadingLog, llama: LlamaHttp, meter: PrometheusMeter, clock: SystemClock
+    settings: Settings,
+    turns: Turns,
+    log: ReadingLog,
+    llama: LlamaHttp,
+    meter: PrometheusMeter,
+    tracer: Tracer,
+    clock: SystemClock,
 ) -> Readings:
     """Wire readings over these adapters, and over what the turns have of the model server."""
     return assemble_readings(
@@ -167,6 +177,7 @@ def readings_over(
         clock=clock,
         ids=RandomIds(),
         meter=meter,
+        tracer=tracer,
         gate=turns.gate,
         server=turns.server,
         presence=turns.presence,

@@ -123,6 +123,14 @@ CATALOGUE: Sequence[SettingGroup] = (
         },
     ),
     SettingGroup(
+        title="Traces",
+        reasons={
+            "traces_url": "who has no collector wants no traces",
+            "traces_share": "a model answers some turns in a minute, and each is worth a look",
+            "traces_content": "what people say belongs in no second store that nobody thinks of",
+        },
+    ),
+    SettingGroup(
         title="Queue, stop and start",
         reasons={
             "queue_limit": "a person does not wait for more",

@@ -22,6 +22,7 @@ EXAMPLES = {
     "database_url": '"sqlite:////var/lib/turnkeeper/turnkeeper.db"',
     "api_keys_file": '"keys.json"',
     "slots": "4",
+    "traces_url": '"http://127.0.0.1:4318"',
 }
 """What to write where there is no default, or one that differs from user to user."""
 

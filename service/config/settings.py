@@ -206,6 +206,20 @@ class Settings(BaseSettings):
     )
     readings_per_owner: int = Field(16, ge=0, description="Readings of an owner that go on; 0 means no bound.")
 
+    traces_url: HttpAddress | None = Field(
+        None,
+        description=(
+            "Where an OpenTelemetry collector takes spans over OTLP and HTTP, such as http://127.0.0.1:4318; none "
+            "means that no traces are kept."
+        ),
+    )
+    traces_share: float = Field(
+        1.0, ge=0.0, le=1.0, description="Share that is kept of the traces that begin here."
+    )
+    traces_content: bool = Field(
+        False, description="Whether spans hold what was said: prompts, answers, arguments and results."
+    )
+
     retention_days: int = Field(
         0, ge=0, le=36_500, description="Days after which a session that nobody used is deleted; 0 keeps all (S7)."
     )

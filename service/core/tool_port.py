@@ -9,6 +9,7 @@ from enum import StrEnum
 from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.labels import DataClass
+from service.core.trace_context import TraceContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class CallApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
-    """One call as the port gets it; `timeout_ms` bounds the whole exchange (X1)."""
+    """One call as the port gets it; `timeout_ms` bounds the whole exchange (X1). `trace` says in whose name."""
 
     session: SessionId
     turn: TurnId
@@ -61,6 +62,7 @@ class ToolRequest:
     arguments: JsonObject
     timeout_ms: int
     idempotency_key: str
+    trace: TraceContext
     approval: CallApproval | None = None
 
 

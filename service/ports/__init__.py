@@ -6,6 +6,7 @@ from service.ports.reading_log import NewReading, ReadingDraft, ReadingLog, Read
 from service.ports.session_log import NewSession, RecordDraft, SessionLog, SessionRow, StoredRecord
 from service.ports.surroundings import Clock, Ids
 from service.ports.tool_port import ToolPort
+from service.ports.tracer import Tracer
 
 __all__ = [
     "Clock",
@@ -25,4 +26,5 @@ __all__ = [
     "StoredRecord",
     "Take",
     "ToolPort",
+    "Tracer",
 ]

@@ -18,6 +18,7 @@ from service.core.signals import Queued, Waiting
 from service.core.usage import UsageTotals
 from service.ports import Clock, Ids, Llama, Meter
 from service.ports.meter import Work
+from service.ports.tracer import ChatAsked
 from service.readings.feed import Place, ReplyText
 from service.readings.live_reading import LiveReading
 
@@ -139,10 +140,16 @@ class ReadingAsking:
                 self._meter.admitted(Work.READING, waited_s)
                 live.feed.forget_signal(Queued, place)
                 reply = live.feed.begin_reply(place)
-                async for item in items:
-                    if isinstance(item, Completion):
-                        return item
-                    _take(live, reply, item, attempt)
+                assert live.span is not None  # something goes on with it
+                with live.span.chat(_asked(request, place, waited_s)) as span:
+                    async for item in items:
+                        if isinstance(item, Completion):
+                            span.ended(item)
+                            return item
+                        was_begun = attempt.pieces > 0
+                        _take(live, reply, item, attempt)
+                        if attempt.pieces and not was_begun:
+                            span.text_came()
             raise AssertionError("a stream ends with a completion or a failure")
 
         return await self._presence.when_there(stream, tell)
@@ -178,6 +185,12 @@ class ReadingAsking:
         live.feed.publish_signal(again, place)
         await self._clock.sleep(wait_s)
         return rule.remedy is Remedy.AGAIN_ALONE
+
+
+def _asked(request: CompletionRequest, place: Place, waited_s: float) -> ChatAsked:
+    numbers = {"level": place.level, "document": place.document, "chunk": place.chunk}
+    where = tuple((name, number) for name, number in numbers.items() if number is not None)
+    return ChatAsked(work=Work.READING, request=request, gate_wait_s=waited_s, place=where)
 
 
 def _tells_position(live: LiveReading, place: Place) -> TellPosition:

@@ -9,7 +9,7 @@ from service.access.owner_places import OwnerPlaces
 from service.access.presence import ServerPresence
 from service.core.ids import ReadingId
 from service.core.owner_bounds import OwnerBounds
-from service.ports import Clock, Ids, Llama, Meter, ReadingLog
+from service.ports import Clock, Ids, Llama, Meter, ReadingLog, Tracer
 from service.readings.asking import ReadingAsking
 from service.readings.feed import ReadingFeeds
 from service.readings.going import GoingReadings
@@ -25,6 +25,7 @@ def assemble_readings(
     clock: Clock,
     ids: Ids,
     meter: Meter,
+    tracer: Tracer,
     gate: Gate,
     server: ModelServer,
     presence: ServerPresence,
@@ -44,9 +45,10 @@ def assemble_readings(
         ids=ids,
         feeds=feeds,
         planner=planner,
-        going=GoingReadings(log, clock, meter, feeds, runner, places),
+        going=GoingReadings(log, clock, meter, tracer, feeds, runner, places),
         keyed=KeyedRequests(log.keyed_reading),
         model=model,
         places=places,
         bounds=bounds,
+        tracer=tracer,
     )

@@ -17,7 +17,8 @@ from service.core.reading.signals import ReadingSignal
 from service.core.reading.status import ReadingState
 from service.core.records.outcomes import TurnError
 from service.core.signals import StoreBroken
-from service.ports import Clock, Meter, ReadingLog
+from service.ports import Clock, Meter, ReadingLog, Tracer
+from service.ports.tracer import ReadingBegun
 from service.readings.feed import ReadingFeeds
 from service.readings.live_reading import LiveReading
 from service.readings.runner import ReadingRunner
@@ -33,6 +34,7 @@ class GoingReadings:
         log: ReadingLog,
         clock: Clock,
         meter: Meter,
+        tracer: Tracer,
         feeds: ReadingFeeds,
         runner: ReadingRunner,
         places: OwnerPlaces[ReadingId],
@@ -40,6 +42,7 @@ class GoingReadings:
         self._log = log
         self._clock = clock
         self._meter = meter
+        self._tracer = tracer
         self._feeds = feeds
         self._runner = runner
         self._places = places
@@ -111,7 +114,8 @@ class GoingReadings:
         bind_contextvars(reading=reading)
         try:
             live = await self._load(reading)
-            await self._run(live)
+            with self._tracer.reading(_begun(live)) as live.span:
+                await self._run(live)
         except StoreFailure as failure:
             # It stays unfinished in the log: a cancel ends it, the next start goes on with it (S5).
             log.error("reading.store_failed", reading=reading, reason=str(failure))
@@ -122,13 +126,18 @@ class GoingReadings:
             await self._runner.run(live)
         except StoreFailure as failure:
             log.error("reading.failed", reading=live.id, reason=str(failure))
-            live = await self._load(live.id)
+            span, live = live.span, await self._load(live.id)
+            live.span = span
             await live.append(run_end(live.state, ReadingOutcome.FAILED, _error(ErrorKind.STORE, str(failure))))
         except Exception:
             # A defect of ours must not leave a reading that nobody ends.
             log.exception("reading.failed", reading=live.id)
             error = _error(ErrorKind.INTERNAL, "the service failed; its log says more")
             await live.append(run_end(live.state, ReadingOutcome.FAILED, error))
+
+
+def _begun(live: LiveReading) -> ReadingBegun:
+    return ReadingBegun(reading=live.id, model=live.state.created.model, resumed=live.was_begun)
 
 
 def _error(kind: ErrorKind, message: str) -> TurnError:

@@ -13,6 +13,7 @@ from service.core.reading.records import ReadingEntry, ReadingRecord, RunEnd
 from service.core.reading.state import ReadingLogState, apply, fold
 from service.core.reading.view import reading_status
 from service.ports import Clock, Meter, ReadingDraft, ReadingLog
+from service.ports.tracer import ReadingSpan
 from service.readings.feed import ReadingFeed
 from service.readings.reading_end import cost_of, tell
 
@@ -39,6 +40,10 @@ class LiveReading:
         self.feed = feed
         self.state: ReadingLogState = fold(entry.record for entry in entries)
         self.begun_at = entries[0].time
+        # Its first record is written before anything goes on with it.
+        self.was_begun = len(entries) > 1
+        # While something goes on with it.
+        self.span: ReadingSpan | None = None
         self.gate_wait_s = 0.0
         self._last_seq = entries[-1].seq
         self._log = log
@@ -80,4 +85,6 @@ class LiveReading:
                     end, len(state.created.documents), (now - self.begun_at).total_seconds(), self.gate_wait_s
                 )
                 self._meter.reading_ended(cost)
+                if self.span is not None:
+                    self.span.ended(cost)
                 tell(self.id, cost)

@@ -18,7 +18,7 @@ from service.core.reading.sizes import TooSmallContext
 from service.core.reading.status import ReadingState, ReadingStatus
 from service.core.request_key import KeyedReading, RequestKey
 from service.core.signals import Resync, ShuttingDown
-from service.ports import Clock, Ids, NewReading, ReadingDraft, ReadingLog, ReadingRow
+from service.ports import Clock, Ids, NewReading, ReadingDraft, ReadingLog, ReadingRow, Tracer
 from service.ports.documents import DocumentText
 from service.readings.feed import ReadingFeeds
 from service.readings.follower import ReadingFollower
@@ -43,6 +43,7 @@ class Readings:
         model: str | None,
         places: OwnerPlaces[ReadingId],
         bounds: OwnerBounds,
+        tracer: Tracer,
     ) -> None:
         self._log = log
         self._clock = clock
@@ -54,6 +55,7 @@ class Readings:
         self._model = model
         self._places = places
         self._bounds = bounds
+        self._tracer = tracer
         self._leaving = LeavingClients()
 
     async def create(self, asked: ReadingAsked, owner: OwnerId, key: RequestKey | None = None) -> ReadingId:
@@ -90,6 +92,8 @@ class Readings:
             ReadingStatus(),
             key=key,
         )
+        if asked.trace is not None:
+            self._tracer.asked(reading, asked.trace)
         self._going.begin(reading, owner)
 
     async def view(self, reading: ReadingId, owner: OwnerId) -> ReadingView:

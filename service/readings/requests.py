@@ -12,17 +12,19 @@ from service.core.ids import OwnerId, ReadingId
 from service.core.reading.options import ReadingOptions
 from service.core.reading.records import ReadDocument, ReadingCreated
 from service.core.reading.status import ReadingStatus
+from service.core.trace_context import TraceContext
 from service.ports import ReadingRow
 from service.ports.documents import DocumentText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingAsked:
-    """A question over documents."""
+    """A question over documents. `trace` is the caller's place in a trace."""
 
     query: str
     documents: Sequence[DocumentText]
     options: ReadingOptions
+    trace: TraceContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import structlog
 from service.access.gate import Gate, Holder
 from service.access.model_server import ModelServer
 from service.access.presence import ServerPresence
+from service.access.untraced import NOT_TRACED
 from service.core.completion_events import (
     Begun,
     Completion,
@@ -28,6 +29,7 @@ from service.core.thinking_cap import CapMeasure, ThinkingCap
 from service.core.turn import AskModel
 from service.ports import Clock, Llama, Meter
 from service.ports.meter import Work
+from service.ports.tracer import ChatAsked, ChatSpan
 from service.turns.live_session import LiveSession
 from service.turns.step_text import StepText
 
@@ -113,15 +115,14 @@ class Asking:
         ):
             self._admitted(live, Work.SUMMARY, waited_s)
             feed.forget_signal(turn, Queued)
-            async for item in stream:
-                if isinstance(item, Completion):
-                    return item
-                for delta in item:
-                    heard.take(delta)
-                    if isinstance(delta, StillWaiting):
-                        feed.publish_signal(turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
-                    else:
-                        feed.forget_signal(turn, Waiting)
+            asked = ChatAsked(work=Work.SUMMARY, request=request, gate_wait_s=waited_s)
+            # A summary by hand belongs to no turn, and so to no trace.
+            with NOT_TRACED if live.span is None else live.span.chat(asked) as span:
+                async for item in stream:
+                    if isinstance(item, Completion):
+                        span.ended(item)
+                        return item
+                    _take_aside(live, heard, item)
         raise AssertionError("a stream ends with a completion or a failure")
 
     async def _stream(self, live: LiveSession, ask: AskModel, prompt_tokens: int | None) -> Answer:
@@ -149,15 +150,19 @@ class Asking:
             feed.forget_signal(turn, Queued)
             text = StepText(turn=turn, step=ask.step, attempt=len(live.state.failures))
             feed.begin_step(text)
-            return await self._read(live, request, text)
+            place = (("step", text.step), ("attempt", text.attempt))
+            asked = ChatAsked(work=Work.TURN, request=request, gate_wait_s=waited_s, place=place)
+            assert live.span is not None  # the turn runs
+            with live.span.chat(asked) as span:
+                return await self._read(live, request, text, span)
 
     def _admitted(self, live: LiveSession, work: Work, waited_s: float) -> None:
         live.times.gate_wait_s += waited_s
         self._meter.admitted(work, waited_s)
 
-    async def _read(self, live: LiveSession, request: CompletionRequest, text: StepText) -> Answer:
+    async def _read(self, live: LiveSession, request: CompletionRequest, text: StepText, span: ChatSpan) -> Answer:
         cap = _Cap(self._llama, live, request, text)
-        is_first = live.times.awaits_text
+        is_first = True
         content, thought, wake = text.content, text.reasoning.pieces, live.feed.wake
 
         def take(deltas: Sequence[CompletionDelta]) -> bool:
@@ -173,13 +178,16 @@ class Asking:
                     _tell(live, text, delta)
             if is_first and (content.pieces or thought):
                 is_first = False
-                live.times.text_shown(live.state, self._clock.now())
+                span.text_came()
+                if live.times.awaits_text:
+                    live.times.text_shown(live.state, self._clock.now())
             wake()
             return len(thought) == cap.seen or cap.watch(len(thought))
 
         async with aclosing(self._llama.stream(request, take)) as stream:
             async for item in stream:
                 if isinstance(item, Completion):
+                    span.ended(item)
                     return Answer(completion=item, thinking_capped=cap.told)
                 if item:
                     take(item)
@@ -237,6 +245,16 @@ class _Cap:
             log.info("thinking.not_ended", session=self._live.id, kind=failure.kind)
         else:
             log.info("thinking.ended", session=self._live.id, known=ended)
+
+
+def _take_aside(live: LiveSession, heard: Heard, deltas: Sequence[CompletionDelta]) -> None:
+    turn, feed = live.state.turn, live.feed
+    for delta in deltas:
+        heard.take(delta)
+        if isinstance(delta, StillWaiting):
+            feed.publish_signal(turn, Waiting(reason=delta.reason, waited_ms=delta.waited_ms))
+        else:
+            feed.forget_signal(turn, Waiting)
 
 
 def _tells(live: LiveSession) -> Callable[[Waiting], None]:

@@ -12,7 +12,7 @@ from service.core.agents import AgentProfiles
 from service.core.baseline import Limits
 from service.core.decision_signature import ApproverKeys
 from service.core.owner_bounds import OwnerBounds
-from service.ports import Clock, Ids, Llama, Meter, SessionLog, ToolPort
+from service.ports import Clock, Ids, Llama, Meter, SessionLog, ToolPort, Tracer
 from service.turns.absent_tool_port import AbsentToolPort
 from service.turns.approvals import Approvals
 from service.turns.asking import Asking
@@ -64,6 +64,7 @@ def assemble(
     clock: Clock,
     ids: Ids,
     meter: Meter,
+    tracer: Tracer,
     agents: AgentProfiles,
     limits: Limits,
     model: str | None,
@@ -107,13 +108,14 @@ def assemble(
     baselines = BaselineMaker(agents, tools, probe, server, limits, model, discover_above_tokens=discover_above_tokens)
     creation = SessionCreation(log, clock, ids, baselines, bounds)
     approvals = Approvals(clock, approver_keys, meter, wait_s=approval_wait_s)
-    handoffs = Handoffs(log, ids, clock, creation, feeds)
+    handoffs = Handoffs(log, ids, clock, creation, feeds, tracer)
     batches = BatchRunner(port or AbsentToolPort(), log, server, ids, approvals, handoffs, concurrency=tool_concurrency)
     runner = TurnRunner(
         StepRunner(asking, server, cache, compactor, meter, clock, ids, retry_attempts=retry_attempts),
         batches,
         approvals,
         handoffs,
+        tracer,
         clock,
     )
     open_turns = OpenTurns(bounds)
@@ -129,7 +131,7 @@ def assemble(
         server=server,
         creation=creation,
         approvals=approvals,
-        intake=TurnIntake(log, ids, live, preflight, open_turns, queue_limit=queue_limit),
+        intake=TurnIntake(log, ids, live, preflight, open_turns, tracer, queue_limit=queue_limit),
         compactor=compactor,
         open_turns=open_turns,
     )

@@ -10,12 +10,15 @@ from service.core.approvals import asked_by_port, not_signed, with_changed_argum
 from service.core.batch import ApprovalNeeded, HandOver, PlannedCall, ReadOn, Run, close_call, next_cap
 from service.core.handoff import outcome_of_child
 from service.core.ids import SessionId, TurnId
+from service.core.local_tools import HANDOFF_TO
 from service.core.records import Record, ResultStatus, ToolCall, ToolCallStarted
 from service.core.result_cap import page_of
 from service.core.result_text import CallOutcome, nothing_to_read, outcome_of
 from service.core.tool_port import AnswerStatus, CallApproval, ToolRequest
+from service.core.trace_context import TraceContext
 from service.core.turn import with_its_end
 from service.ports import Ids, SessionLog, ToolPort
+from service.ports.tracer import ToolCalled, ToolSpan
 from service.turns.approvals import Approvals
 from service.turns.handoffs import Handoffs
 from service.turns.live_session import LiveSession
@@ -69,10 +72,16 @@ class BatchRunner:
                 case ApprovalNeeded():  # pragma: no cover - the machine asks about these before it runs a batch
                     raise AssertionError("a batch runs when nothing of it needs an approval")
         if known:
-            await self._close(live, *known)
+            await self._close_known(live, known)
         await self._run_all(live, running)
         for call, handover in handed_over:
             await self._hand_over(live, call, handover)
+
+    async def _close_known(self, live: LiveSession, known: Sequence[tuple[ToolCall, CallOutcome]]) -> None:
+        for call, outcome in known:
+            with _span(live, call, call.name, call.arguments) as span:
+                span.ended(outcome.status, outcome.text)
+        await self._close(live, *known)
 
     async def _run_all(self, live: LiveSession, calls: Sequence[tuple[ToolCall, Run]]) -> None:
         limit = asyncio.Semaphore(self._concurrency)
@@ -97,7 +106,9 @@ class BatchRunner:
                         call=call.call, tool_call_id=call.tool_call_id, name=run.spec.name, arguments=_raw(run)
                     )
                 )
-            answer = await self._port.call(_request(live.id, turn, call, run))
+            with _span(live, call, run.spec.name, _raw(run)) as span:
+                answer = await self._port.call(_request(live.id, turn, call, run, span.context))
+                span.ended(answer.status, answer.text)
             if answer.status is AnswerStatus.PENDING_APPROVAL and run.approval is None:
                 return ApprovalNeeded(call=call, spec=run.spec, arguments=run.raw, reason=asked_by_port(answer.text))
             outcome = outcome_of(answer, run.spec)
@@ -107,8 +118,11 @@ class BatchRunner:
             return None
 
     async def _hand_over(self, live: LiveSession, call: ToolCall, handover: HandOver) -> None:
-        returned = await self._handoffs.run(live, call, handover)
-        await self._close(live, (call, outcome_of_child(returned)), before=returned.record)
+        with _span(live, call, HANDOFF_TO, call.arguments) as span:
+            returned = await self._handoffs.run(live, call, handover, span.context)
+            outcome = outcome_of_child(returned)
+            span.ended(outcome.status, outcome.text)
+        await self._close(live, (call, outcome), before=returned.record)
 
     async def _close(
         self, live: LiveSession, *ended: tuple[ToolCall, CallOutcome], before: Record | None = None
@@ -151,7 +165,13 @@ def _raw(run: Run) -> str:
     return run.raw if changed is None else changed
 
 
-def _request(session: SessionId, turn: TurnId, call: ToolCall, run: Run) -> ToolRequest:
+def _span(live: LiveSession, call: ToolCall, tool: str, arguments: str) -> ToolSpan:
+    assert live.span is not None  # the turn runs
+    called = ToolCalled(name=tool, tool_call_id=call.tool_call_id, call=call.call, arguments=arguments)
+    return live.span.tool(called)
+
+
+def _request(session: SessionId, turn: TurnId, call: ToolCall, run: Run, trace: TraceContext) -> ToolRequest:
     key = f"{session}/{call.call}"
     return ToolRequest(
         session=session,
@@ -162,6 +182,7 @@ def _request(session: SessionId, turn: TurnId, call: ToolCall, run: Run) -> Tool
         timeout_ms=run.spec.timeout_ms,
         # The port has seen the plain key, when it asked for the approval (A1b).
         idempotency_key=f"{key}/approved" if run.asked_by_port else key,
+        trace=trace,
         approval=_told(run),
     )
 

@@ -23,9 +23,10 @@ from service.core.records import (
     TurnFinished,
     TurnOptions,
 )
+from service.core.trace_context import TraceContext
 from service.core.turn import time_left_s, waited_s
 from service.core.turn_fold import fold
-from service.ports import Clock, Ids, SessionLog, SessionRow
+from service.ports import Clock, Ids, SessionLog, SessionRow, Tracer
 from service.turns.feed import Feeds
 from service.turns.live_session import LiveSession
 from service.turns.session_creation import ChildAsked, SessionCreation
@@ -84,12 +85,15 @@ class ChildTurns(Protocol):
 class Handoffs:
     """The parents' side of handoffs."""
 
-    def __init__(self, log: SessionLog, ids: Ids, clock: Clock, creation: SessionCreation, feeds: Feeds) -> None:
+    def __init__(
+        self, log: SessionLog, ids: Ids, clock: Clock, creation: SessionCreation, feeds: Feeds, tracer: Tracer
+    ) -> None:
         self._log = log
         self._ids = ids
         self._clock = clock
         self._creation = creation
         self._feeds = feeds
+        self._tracer = tracer
         self._turns: ChildTurns | None = None
 
     def connect(self, turns: ChildTurns) -> None:
@@ -101,8 +105,8 @@ class Handoffs:
         assert self._turns is not None  # assembled before anything runs
         return self._turns
 
-    async def run(self, live: LiveSession, call: ToolCall, handover: HandOver) -> ChildEnd:
-        """Run the child's turn to its end; one that a crash interrupted goes on.
+    async def run(self, live: LiveSession, call: ToolCall, handover: HandOver, trace: TraceContext) -> ChildEnd:
+        """Run the child's turn to its end, below `trace`; one that a crash interrupted goes on.
 
         Raises:
             StoreFailure: a log can't be read or written.
@@ -111,6 +115,7 @@ class Handoffs:
         if child is None:
             child = ChildLink(session=self._ids.session(), turn=self._ids.turn())
             await live.append(HandoffStarted(call=call.call, agent=handover.agent, child=child))
+        self._tracer.asked(child.turn, trace)
         if await self._log.session(child.session) is None:
             try:
                 async with self._children.taking_up(child.session):

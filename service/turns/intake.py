@@ -16,7 +16,7 @@ from service.core.request_key import RequestKey
 from service.core.signals import Queued
 from service.core.turn_records import of_queued_end
 from service.core.turn_state import Phase, QueuedTurn
-from service.ports import Ids, SessionLog, SessionRow
+from service.ports import Ids, SessionLog, SessionRow, Tracer
 from service.turns.live_session import LiveSession
 from service.turns.live_sessions import LiveSessions
 from service.turns.open_turns import OpenTurns
@@ -42,11 +42,13 @@ class TurnIntake:
         live: LiveSessions,
         preflight: Preflight,
         open_turns: OpenTurns,
+        tracer: Tracer,
         *,
         queue_limit: int,
     ) -> None:
         self._log = log
         self._ids = ids
+        self._tracer = tracer
         self._live = live
         self._preflight = preflight
         self._open_turns = open_turns
@@ -131,7 +133,7 @@ class TurnIntake:
                 self._let_go(live)
 
     async def _start(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
-        turn = self._ids.turn()
+        turn = self._new(asked)
         try:
             with self._open_turns.place_for(turn, live.row.owner):
                 await self._put(live, turn, asked, key)
@@ -154,7 +156,7 @@ class TurnIntake:
                 "when one of them has ended.",
                 retry_after_s=BUSY_RETRY_S,
             )
-        turn = self._ids.turn()
+        turn = self._new(asked)
         with self._open_turns.place_for(turn, live.row.owner):
             await self._preflight.check(live, asked.content)
             await live.append(TurnQueued(content=asked.content, options=options), turn=turn, key=key)
@@ -166,7 +168,7 @@ class TurnIntake:
 
     async def _interrupt(self, live: LiveSession, asked: TurnAsked, key: RequestKey | None) -> TurnId:
         # Looked at before anything is cancelled: a message that is refused interrupts nothing.
-        turn = self._ids.turn()
+        turn = self._new(asked)
         with self._open_turns.place_for(turn, live.row.owner, instead_of=live.state.turn):
             turn_options(live, asked)
             await self._preflight.check(live, asked.content)
@@ -198,6 +200,12 @@ class TurnIntake:
             return False
         await live.append(User(content=waiting.content, options=waiting.options), turn=waiting.turn)
         return True
+
+    def _new(self, asked: TurnAsked) -> TurnId:
+        turn = self._ids.turn()
+        if asked.trace is not None:
+            self._tracer.asked(turn, asked.trace)
+        return turn
 
     def _let_go(self, live: LiveSession) -> None:
         live.taking_up = None

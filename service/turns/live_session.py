@@ -22,6 +22,7 @@ from service.core.turn_fold import apply
 from service.core.turn_state import TurnState
 from service.core.turn_view import session_status
 from service.ports import Clock, Meter, RecordDraft, SessionLog, SessionRow, StoredRecord
+from service.ports.tracer import TurnSpan
 from service.turns.feed import Feed
 from service.turns.open_turns import OpenTurns
 from service.turns.turn_end import TurnTimes, cost_of, tell
@@ -73,6 +74,8 @@ class LiveSession:
         self.taking_up: TurnId | None = None
         self.cut_results: dict[int, CutResult] = {}
         self.times = TurnTimes()
+        # Of the turn that runs, while it does.
+        self.span: TurnSpan | None = None
         self._projection = Projection()
         self._log = log
         self._clock = clock
@@ -145,7 +148,10 @@ class LiveSession:
             if isinstance(end.record, TurnFinished):
                 cost = cost_of(before, end, self.times)
                 self._meter.turn_ended(cost)
-                tell(self.id, end.turn, cost)
+                span = self.span if before.turn == end.turn else None
+                if span is not None:
+                    span.ended(cost, end.record.content or "")
+                tell(self.id, end.turn, cost, None if span is None else span.trace_id)
             return stored
 
     def count_turns(self) -> None:

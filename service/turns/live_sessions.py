@@ -188,6 +188,7 @@ class LiveSessions:
         try:
             await self._runner.run(run)
         finally:
+            live.span = None
             del self._runs[live.id]
             if live.state.phase is Phase.IDLE:
                 self.keep(live)

@@ -9,6 +9,7 @@ from service.core.baseline import Compaction, Thinking, ToolMode
 from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
+from service.core.trace_context import TraceContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class OnBusy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAsked:
-    """A new turn; `limits` holds only those that were given."""
+    """A new turn; `limits` holds only those that were given. `trace` is the caller's place in a trace."""
 
     content: str
     on_busy: OnBusy = OnBusy.REJECT
@@ -65,3 +66,4 @@ class TurnAsked:
     on_tool_limit: OnToolLimit = OnToolLimit.STOP
     limits: JsonObject | None = None
     response_format: JsonObject | None = None
+    trace: TraceContext | None = None

@@ -17,7 +17,8 @@ from service.core.signals import StoreBroken
 from service.core.turn import AskModel, AwaitDecision, Finish, RequestApproval, RunBatch, next_effect
 from service.core.turn_records import PartialAnswer, of_cancel, of_error, of_time_up
 from service.core.turn_state import TurnState
-from service.ports import Clock
+from service.ports import Clock, Tracer
+from service.ports.tracer import TurnBegun
 from service.turns.approvals import Approvals
 from service.turns.batch_runner import BatchRunner
 from service.turns.handoffs import Handoffs
@@ -62,12 +63,19 @@ class TurnRunner:
     """Performs the effects that `core.turn` asks for."""
 
     def __init__(
-        self, steps: StepRunner, batches: BatchRunner, approvals: Approvals, handoffs: Handoffs, clock: Clock
+        self,
+        steps: StepRunner,
+        batches: BatchRunner,
+        approvals: Approvals,
+        handoffs: Handoffs,
+        tracer: Tracer,
+        clock: Clock,
     ) -> None:
         self._steps = steps
         self._batches = batches
         self._approvals = approvals
         self._handoffs = handoffs
+        self._tracer = tracer
         self._clock = clock
 
     async def run(self, run: TurnRun) -> None:
@@ -80,23 +88,24 @@ class TurnRunner:
         run.begun = True
         # In the context of this turn's task alone, and of those that it starts.
         bind_contextvars(session=live.id, turn=run.turn)
-        if run.cancelled:
-            await self._end_now(live, of_cancel)
-            return
-        try:
-            await self._perform(live)
-        except asyncio.CancelledError:
-            if not run.cancelled:
-                raise
-            await self._end_now(live, of_cancel)
-        except _TimeUp:
-            await self._end_now(live, of_time_up)
-        except StoreFailure as failure:
-            await self._end_broken(live, ErrorKind.STORE, str(failure))
-        except Exception as defect:
-            # The outermost place: a defect of ours ends the turn, never the service.
-            await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
-            log.exception("turn.defect", session=live.id, turn=run.turn)
+        with self._tracer.turn(_begun(live, run.turn)) as live.span:
+            if run.cancelled:
+                await self._end_now(live, of_cancel)
+                return
+            try:
+                await self._perform(live)
+            except asyncio.CancelledError:
+                if not run.cancelled:
+                    raise
+                await self._end_now(live, of_cancel)
+            except _TimeUp:
+                await self._end_now(live, of_time_up)
+            except StoreFailure as failure:
+                await self._end_broken(live, ErrorKind.STORE, str(failure))
+            except Exception as defect:
+                # The outermost place: a defect of ours ends the turn, never the service.
+                await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
+                log.exception("turn.defect", session=live.id, turn=run.turn)
 
     async def _perform(self, live: LiveSession) -> None:
         while (effect := next_effect(live.state, live.toolset)) is not None:
@@ -109,7 +118,9 @@ class TurnRunner:
                     await self._approvals.request(live, calls)
                 case AwaitDecision(until=until):
                     # A turn's time stands still while it waits for people (T12).
-                    await self._approvals.wait(live, until)
+                    assert live.span is not None  # the turn runs
+                    with live.span.waits():
+                        await self._approvals.wait(live, until)
                 case Finish(record=record):  # pragma: no branch - no kind is left
                     await live.append(record)
 
@@ -171,3 +182,13 @@ class TurnRunner:
             # session says how the turn ended (S5).
             live.feed.publish_signal(live.state.turn, StoreBroken())
             log.error("turn.end_not_written", session=live.id, turn=live.state.turn, reason=str(failure))
+
+
+def _begun(live: LiveSession, turn: TurnId) -> TurnBegun:
+    return TurnBegun(
+        session=live.id,
+        turn=turn,
+        agent=live.row.agent,
+        model=live.baseline.model,
+        resumed=not live.times.from_its_start,
+    )

@@ -66,7 +66,7 @@ def _seconds_of(state: TurnState, now: datetime) -> float | None:
     return max(0.0, (now - state.started_at).total_seconds() - waited_s(state, now))
 
 
-def tell(session: SessionId, turn: TurnId | None, cost: TurnCost) -> None:
+def tell(session: SessionId, turn: TurnId | None, cost: TurnCost, trace_id: str | None) -> None:
     """Write the turn's line: what it cost, and nothing of what was said in it.
 
     One that failed is a warning: something that the turn needs is away or broken.
@@ -77,6 +77,7 @@ def tell(session: SessionId, turn: TurnId | None, cost: TurnCost) -> None:
         "turn.ended",
         session=session,
         turn=turn,
+        trace_id=trace_id,
         outcome=cost.outcome,
         limit=cost.limit,
         error=cost.error,

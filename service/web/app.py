@@ -37,7 +37,15 @@ Build = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 # Headers of ours that a page of an allowed origin may read.
 _EXPOSED = ["Location", "Content-Location", "Preference-Applied", "Retry-After"]
-_ACCEPTED = ["Authorization", "X-API-Key", "Content-Type", "Prefer", "Last-Event-ID", "Idempotency-Key"]
+_ACCEPTED = [
+    "Authorization",
+    "X-API-Key",
+    "Content-Type",
+    "Prefer",
+    "Last-Event-ID",
+    "Idempotency-Key",
+    "traceparent",
+]
 
 
 class WebApp(FastAPI):

@@ -17,6 +17,7 @@ from service.core.callers import Caller
 from service.core.errors import ProblemCode, RequestRefused
 from service.core.ids import OwnerId, SessionId, TurnId
 from service.core.request_key import RequestKey, body_hash
+from service.core.trace_context import TraceContext, read_traceparent
 from service.web.authentication import CALLER
 from service.web.negotiation import EVENT_STREAM, HTML, JSON, NDJSON, PLAIN_TEXT, AnswerForm, answer_form, preferred
 from service.web.validation import UNKNOWN, refused_field
@@ -108,6 +109,28 @@ async def wanted_form(
     return form
 
 
+def trace_of(request: Request) -> TraceContext | None:
+    """Read the caller's place in a trace; None where it tells none, or what is none."""
+    found = [value for name, value in request.scope["headers"] if name == b"traceparent"]
+    return read_traceparent(found[0].decode("latin-1")) if len(found) == 1 else None
+
+
+async def trace(
+    request: Request,
+    traceparent: Annotated[
+        str | None,
+        Header(
+            description=(
+                "The caller's place in a trace (W3C Trace Context). Spans hang below it, and calls of tools are made "
+                "in its name. What is none is passed over."
+            )
+        ),
+    ] = None,
+) -> TraceContext | None:
+    """Read the caller's place in a trace, and describe the header."""
+    return trace_of(request)
+
+
 async def accepts_events(request: Request) -> None:
     """See that the caller takes an event stream.
 
@@ -195,6 +218,7 @@ ApplicationDep = Annotated[Application, Depends(application)]
 SettingsDep = Annotated[Settings, Depends(settings)]
 CallerDep = Annotated[Caller | None, Depends(caller)]
 OwnerDep = Annotated[OwnerId, Depends(owner)]
+TraceDep = Annotated[TraceContext | None, Depends(trace)]
 RequestKeyDep = Annotated[RequestKey | None, Depends(request_key)]
 WantedForm = Annotated[AnswerForm, Depends(wanted_form)]
 ResumeAfter = Annotated[int | None, Depends(resume_after)]

@@ -11,6 +11,7 @@ from service.core.completion_request import CompletionRequest
 from service.core.errors import ModelFailure, ToolPortFailure
 from service.core.ids import SessionId, TurnId
 from service.core.tool_port import ToolRequest
+from service.core.trace_context import own_context
 
 CALL = ToolRequest(
     session=SessionId("ses_1"),
@@ -20,6 +21,7 @@ CALL = ToolRequest(
     arguments={},
     timeout_ms=30_000,
     idempotency_key="ses_1/1",
+    trace=own_context("trn_1"),
 )
 ASK = CompletionRequest(messages=({"role": "user", "content": "Hi"},), max_tokens=16)
 PATIENT = LlamaTimes(answer_ms=30_000, poll_ms=30_000)

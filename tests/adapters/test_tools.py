@@ -26,6 +26,7 @@ from service.core.errors import ToolPortFailure
 from service.core.ids import SessionId, TurnId
 from service.core.labels import DataClass
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolRequest
+from service.core.trace_context import own_context
 from tests.adapters.scripted_port import (
     BOUND_S,
     Script,
@@ -55,6 +56,7 @@ def request(*, timeout_ms: int = 10_000, arguments: dict[str, Any] | None = None
         arguments={"city": "Köln"} if arguments is None else arguments,
         timeout_ms=timeout_ms,
         idempotency_key="ses_1/7",
+        trace=own_context("trn_2"),
     )
 
 
@@ -118,6 +120,7 @@ async def test_a_call_is_posted_with_its_ids_and_its_key() -> None:
         "connection": "keep-alive",
         "content-type": "application/json",
         "idempotency-key": '"ses_1/7"',
+        "traceparent": own_context("trn_2").traceparent,
         "user-agent": f"turnkeeper/{__version__}",
     }
 

@@ -14,6 +14,7 @@ from service.adapters.tools import RequestSigner, ToolPortHttp, build_tool_clien
 from service.core.errors import ToolPortFailure
 from service.core.ids import SessionId, TurnId
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolRequest
+from service.core.trace_context import own_context
 from service.example_port.app import create_app
 from service.example_port.signatures import Signatures
 from tests.adapters.scripted_port import PortRequest, ScriptedPort, as_json, says
@@ -36,6 +37,7 @@ def request(number: int = 7, *, city: str = "Köln") -> ToolRequest:
         arguments={"city": city},
         timeout_ms=10_000,
         idempotency_key=f"ses_1/{number}",
+        trace=own_context("trn_2"),
     )
 
 

@@ -151,7 +151,6 @@ async def test_no_header_of_a_client_is_passed_on(start: Start) -> None:
         "Proxy-Authorization": f"Basic {CANARY}",
         "webhook-id": CANARY,
         "webhook-signature": CANARY,
-        "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "tracestate": f"canary={CANARY}",
         "Idempotency-Key": CANARY,
     }
@@ -164,6 +163,5 @@ async def test_no_header_of_a_client_is_passed_on(start: Start) -> None:
     assert {path for path, _ in overheard.headers} >= {"/props", "/v1/chat/completions", "/tools", "/calls"}
     for path, headers in overheard.headers:
         assert CANARY not in str(headers), path
-        assert "b7ad6b7169203331" not in str(headers), path
         of = "of-the-port" if path in ("/tools", "/calls") else "of-the-model"
         assert headers["authorization"] == f"Bearer {of}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from service.access.untraced import Untraced
 from service.adapters.log_memory import MemoryLog
 from service.codec import decode_record
 from service.core.agents import AgentProfiles
@@ -16,7 +17,7 @@ from service.core.reading.records import ReadingEntry, ReadingRecord
 from service.core.records import Entry, Record
 from service.core.signals import ShuttingDown
 from service.core.views import TurnView
-from service.ports import Meter, SessionLog
+from service.ports import Meter, SessionLog, Tracer
 from service.ports.meter import Decided, ReadingCost, TurnCost, Work
 from service.turns.assembly import Turns, assemble
 from service.turns.events import SignalEvent
@@ -77,6 +78,7 @@ class House:
         clock: SteppingClock | None = None,
         pin_slots: bool = False,
         meter: Meter | None = None,
+        tracer: Tracer | None = None,
         approver_keys: ApproverKeys | None = None,
         approval_wait_s: int = 0,
         approve_after_untrusted: bool = True,
@@ -96,6 +98,7 @@ class House:
             clock=self.clock,
             ids=ids or CountingIds(),
             meter=meter or ListMeter(),
+            tracer=tracer or Untraced(),
             agents=agents or AgentProfiles(),
             limits=limits or Limits(),
             model=None,

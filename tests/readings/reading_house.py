@@ -10,13 +10,15 @@ from service.access.gate import Gate
 from service.access.health_watch import HealthWatch
 from service.access.model_server import ModelServer
 from service.access.presence import ServerPresence
+from service.access.untraced import Untraced
 from service.adapters.log_memory import MemoryLog
 from service.codec import decode_reading_record
 from service.core.ids import LOCAL_OWNER, ReadingId
 from service.core.owner_bounds import OwnerBounds
 from service.core.reading.options import ExitMode, ReadingOptions
 from service.core.reading.records import ReadingRecord
-from service.ports import Meter, ReadingLog
+from service.core.trace_context import TraceContext
+from service.ports import Meter, ReadingLog, Tracer
 from service.ports.documents import DocumentText
 from service.readings.assembly import assemble_readings
 from service.readings.requests import ReadingAsked, ReadingView
@@ -64,6 +66,7 @@ class ReadingHouse:
         clock: SteppingClock | None = None,
         bounds: OwnerBounds | None = None,
         meter: Meter | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.llama = llama
         self.log: ReadingLog = log or MemoryLog()
@@ -78,6 +81,7 @@ class ReadingHouse:
             clock=self.clock,
             ids=self.ids,
             meter=meter or ListMeter(),
+            tracer=tracer or Untraced(),
             gate=self.gate,
             server=server,
             presence=ServerPresence(server, health, self.clock, load_wait_ms=300_000),
@@ -95,12 +99,14 @@ class ReadingHouse:
         memory_budget: int = 64,
         parallel: int | None = None,
         chunk_tokens: int | None = CHUNK_TOKENS,
+        trace: TraceContext | None = None,
     ) -> ReadingId:
         """Begin a reading."""
         options = ReadingOptions(
             level=level, exit=exit, memory_budget=memory_budget, chunk_tokens=chunk_tokens, parallel=parallel
         )
-        return await self.readings.create(ReadingAsked(query=query, documents=documents, options=options), LOCAL_OWNER)
+        asked = ReadingAsked(query=query, documents=documents, options=options, trace=trace)
+        return await self.readings.create(asked, LOCAL_OWNER)
 
     async def finish(self, reading: ReadingId) -> ReadingView:
         """Wait for its end."""

@@ -7,6 +7,7 @@ from service.core.records import (
     Outcome,
     Summary,
 )
+from service.ports import Tracer
 from tests.fakes.counted_llama import CountedLlama
 from tests.fakes.house import House
 from tests.fakes.llama import ask_for, call, say
@@ -31,10 +32,10 @@ async def prompt(house: House, session: SessionId) -> list[dict[str, object]]:
 
 
 async def filled(
-    llama: CountedLlama, turns: int = 8, port: TablePort | None = None, **asked: object
+    llama: CountedLlama, turns: int = 8, port: TablePort | None = None, tracer: Tracer | None = None, **asked: object
 ) -> tuple[House, SessionId]:
     """Make a session and talk until its context is full enough to be compacted."""
-    house = House(llama, port)
+    house = House(llama, port, tracer=tracer)
     session = await house.session(**asked)
     for number in range(turns):
         view = await house.run(session, f"Question {number}. {QUESTION}")

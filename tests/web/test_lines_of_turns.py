@@ -30,10 +30,13 @@ pytestmark = [pytest.mark.anyio, pytest.mark.rules("K5")]
 CANARY = "zqxjv"
 """Stands in all that people, the model, tools and documents say here, and nowhere else."""
 
+TOKEN_FIELDS = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
+
 TURN_FIELDS = [
-    *("timestamp", "level", "event", "session", "turn", "outcome", "limit", "error", "steps", "tool_calls"),
-    *("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cached_share"),
-    *("duration_s", "paused_s", "gate_wait_s", "first_token_s"),
+    *("timestamp", "level", "event", "session", "turn", "trace_id", "outcome", "limit", "error"),
+    *("steps", "tool_calls"),
+    *TOKEN_FIELDS,
+    *("cached_share", "duration_s", "paused_s", "gate_wait_s", "first_token_s"),
 ]
 
 
@@ -51,7 +54,7 @@ async def test_each_turn_has_one_line_that_says_what_its_resource_says(tmp_path:
 
     lines = sorted_by_turn(log.of("turn.ended"))
     told = [{**line["usage"], **line} for line in sorted(turns, key=lambda turn: turn["id"])]
-    same = ("session", "outcome", "limit", "steps", "tool_calls", *TURN_FIELDS[10:14])
+    same = ("session", "outcome", "limit", "steps", "tool_calls", *TOKEN_FIELDS)
     assert [line["turn"] for line in lines] == [turn["id"] for turn in told]
     assert [[line[name] for name in same] for line in lines] == [[turn[name] for name in same] for turn in told]
     assert [line["error"] for line in lines] == [(turn["error"] or {"kind": None})["kind"] for turn in told]
@@ -114,7 +117,7 @@ async def test_each_reading_has_one_line_that_says_what_its_resource_says(tmp_pa
             readings = (await service.served.http.get("/readings")).json()["items"]
 
     told = [{**reading["usage"], **reading, "documents": len(reading["documents"])} for reading in reversed(readings)]
-    same = ("outcome", "documents", "chunks_seen", "chunks_used", "completions", *TURN_FIELDS[10:14])
+    same = ("outcome", "documents", "chunks_seen", "chunks_used", "completions", *TOKEN_FIELDS)
     lines = log.of("reading.ended")
     assert [line["outcome"] for line in lines] == ["answered", "not_found"]
     assert [line["reading"] for line in lines] == [reading["id"] for reading in told]

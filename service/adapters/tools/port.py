@@ -91,6 +91,7 @@ class ToolPortHttp:
                     "Content-Type": "application/json",
                     # The quotes are part of it: the header is a structured field, its value a string.
                     "Idempotency-Key": f'"{request.idempotency_key}"',
+                    "traceparent": request.trace.traceparent,
                 },
             )
         except _NoExchange as failure:

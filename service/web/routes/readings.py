@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from json import JSONDecodeError
 from typing import Annotated, Any, Literal
@@ -29,6 +30,7 @@ from service.web.deps import (
     PageLimit,
     ResumeAfter,
     SettingsDep,
+    TraceDep,
     WantedForm,
     accepts_events,
     key_of,
@@ -145,6 +147,7 @@ async def begin_reading(
     app: ApplicationDep,
     owner: OwnerDep,
     settings: SettingsDep,
+    trace: TraceDep,
     request: Request,
     key: IdempotencyKey = None,
     on_disconnect: Annotated[
@@ -153,7 +156,7 @@ async def begin_reading(
 ) -> Response:
     """Answer a question over documents of any length, sent as text or as files: by default its events are streamed."""
     async with _asked(request, app, settings, owner, key) as (asked, keyed):
-        reading = await app.readings.create(asked, owner, keyed)
+        reading = await app.readings.create(replace(asked, trace=trace), owner, keyed)
     return await _answer(app, reading, owner, form, request, settings, cancel_when_left=on_disconnect is not None)
 
 

@@ -17,6 +17,7 @@ from service.web.deps import (
     RequestKeyDep,
     SessionPath,
     SettingsDep,
+    TraceDep,
     TurnPath,
     WantedForm,
     only_query,
@@ -51,7 +52,7 @@ async def _start_plainly(request: Request) -> Response | None:
         return None
     app, owner, settings = await deps.application(request), await deps.owner(request), await deps.settings(request)
     session = SessionId(request.path_params["session"])
-    turn = await app.sessions.start_turn(session, owner, asked.to_asked())
+    turn = await app.sessions.start_turn(session, owner, asked.to_asked(deps.trace_of(request)))
     return await answer_turn(app, GoingTurn(session=session, turn=turn, owner=owner), form, request, settings)
 
 
@@ -73,13 +74,14 @@ async def start_turn(
     owner: OwnerDep,
     key: RequestKeyDep,
     settings: SettingsDep,
+    trace: TraceDep,
     request: Request,
     on_disconnect: Annotated[
         Literal["cancel"] | None, Query(description="Cancel the turn when the client leaves before its answer.")
     ] = None,
 ) -> Response:
     """Run a turn: by default its events are streamed. A client that leaves does not end the turn."""
-    turn = await app.sessions.start_turn(session, owner, asked.to_asked(), key)
+    turn = await app.sessions.start_turn(session, owner, asked.to_asked(trace), key)
     going = GoingTurn(session=session, turn=turn, owner=owner, cancel_when_left=on_disconnect is not None)
     return await answer_turn(app, going, form, request, settings)
 

@@ -16,6 +16,7 @@ from service.core.baseline import Compaction, Thinking
 from service.core.ids import SessionId, TurnId
 from service.core.json_types import JsonObject
 from service.core.records import OnToolLimit, ToolChoice
+from service.core.trace_context import TraceContext
 from service.turns.requests import ForkAsked, OnBusy, SessionAsked, ToolsAsked, TurnAsked
 from service.web.schemas.text_bounds import LongText, ShortText
 
@@ -130,8 +131,8 @@ class TurnRequest(StrictModel):
     limits: LowerLimits | None = None
     response_format: Annotated[dict[str, Any], AfterValidator(_finite)] | None = None
 
-    def to_asked(self) -> TurnAsked:
-        """Give it in the words of the core."""
+    def to_asked(self, trace: TraceContext | None) -> TurnAsked:
+        """Give it in the words of the core; `trace` is the caller's place in a trace."""
         return TurnAsked(
             content=self.content,
             on_busy=self.on_busy or OnBusy.REJECT,
@@ -139,6 +140,7 @@ class TurnRequest(StrictModel):
             on_tool_limit=self.on_tool_limit or OnToolLimit.STOP,
             limits=_given(self.limits),
             response_format=self.response_format,
+            trace=trace,
         )
 
 
