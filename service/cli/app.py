@@ -12,6 +12,7 @@ from service.cli.demo.command import demo
 from service.cli.doctor import doctor
 from service.cli.export import export
 from service.cli.keys import keys
+from service.cli.mcp_port import mcp_port
 from service.cli.openapi import openapi
 from service.cli.prune import prune
 from service.cli.read import read
@@ -41,6 +42,7 @@ app.command()(prune)
 app.command()(backup)
 app.command()(restore)
 app.command()(sign)
+app.command(name="mcp-port")(mcp_port)
 app.add_typer(keys, name="keys")
 
 

@@ -213,9 +213,7 @@ class Settings(BaseSettings):
             "means that no traces are kept."
         ),
     )
-    traces_share: float = Field(
-        1.0, ge=0.0, le=1.0, description="Share that is kept of the traces that begin here."
-    )
+    traces_share: float = Field(1.0, ge=0.0, le=1.0, description="Share that is kept of the traces that begin here.")
     traces_content: bool = Field(
         False, description="Whether spans hold what was said: prompts, answers, arguments and results."
     )

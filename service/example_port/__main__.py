@@ -1,18 +1,14 @@
 """Run the example tool port: `python -m service.example_port`."""
 
 import argparse
-import contextlib
-import ipaddress
 import logging
 import os
-import socket
 import sys
 from collections.abc import Sequence
 
-import uvicorn
-
 from service.example_port.app import create_app
-from service.example_port.signatures import BadSecretError, Signatures
+from service.port_wire.serving import is_loopback, listen, serve
+from service.port_wire.signatures import BadSecretError, Signatures
 
 TOKEN_VARIABLE = "TOOL_PORT_TOKEN"
 SECRET_VARIABLE = "EXAMPLE_PORT_SECRET"
@@ -38,43 +34,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BadSecretError as error:
         parser.exit(1, f"example port: {SECRET_VARIABLE} {error}\n")
     try:
-        listener = _listen(options.host, options.port)
+        listener = listen(options.host, options.port)
     except OSError as error:
         reason = error.strerror or error
         address = f"{options.host}:{options.port}"
         parser.exit(1, f"example port: can't listen on {address}: {reason}; try another --port\n")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    if token is None and signatures is None and not _is_loopback(options.host):
+    if token is None and signatures is None and not is_loopback(options.host):
         sys.stderr.write(
             f"warning: without {TOKEN_VARIABLE} or {SECRET_VARIABLE} whoever reaches this port can run its tools\n"
         )
     with listener:
-        _serve(listener, token, signatures)
-
-
-def _serve(listener: socket.socket, token: str | None, signatures: Signatures | None) -> None:
-    config = uvicorn.Config(
-        create_app(token=token, signatures=signatures),
-        log_level="warning",
-        access_log=False,
-        ws="none",
-        # Longer than clients keep an idle connection, so that no call goes into one that is being closed.
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=5,
-    )
-    # uvicorn has shut down in order when it raises Ctrl-C again, and that is the usual end here.
-    with contextlib.suppress(KeyboardInterrupt):
-        _Announcing(config).run(sockets=[listener])
-
-
-class _Announcing(uvicorn.Server):
-    """Says where it listens once it is there to be ended: a Ctrl-C that comes before its handlers may be lost."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listener in sockets or []:
-            sys.stdout.write(f"example tool port on http://{_authority(listener)}\n")
-        sys.stdout.flush()
+        serve(create_app(token=token, signatures=signatures), listener, "example tool port")
 
 
 def _port_number(text: str) -> int:
@@ -82,34 +53,6 @@ def _port_number(text: str) -> int:
     if not 0 <= number <= 65_535:
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
     return number
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":
-            # Else the old connections of a port that has just ended are in the way of its next start.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(found[0][4])
-        listener.listen()
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _authority(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 if __name__ == "__main__":

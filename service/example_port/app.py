@@ -10,18 +10,18 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 
-from service.example_port import problems
 from service.example_port.answer_memory import AnswerMemory, KeyReusedError
-from service.example_port.answers import Failed, to_bytes, to_wire
 from service.example_port.calculator import calculator_tools
 from service.example_port.clock import clock_tools
-from service.example_port.incoming import check_caller, idempotency_key, parse_call, read_body
 from service.example_port.notes import note_tools
-from service.example_port.problems import Problem
-from service.example_port.signatures import Signatures
 from service.example_port.text_search import text_search_tools
 from service.example_port.tools import Call, Registry, Tool
 from service.example_port.weather import weather_tools
+from service.port_wire import problems
+from service.port_wire.answers import Failed, to_bytes, to_wire
+from service.port_wire.incoming import CallRequest, check_caller, idempotency_key, parse_call, read_body
+from service.port_wire.problems import Problem
+from service.port_wire.signatures import Signatures
 
 _log = logging.getLogger(__name__)
 
@@ -65,14 +65,18 @@ def create_app(
         key = idempotency_key(request)
         asked = parse_call(body)
         if key is None:
-            return _json(await _run(registry, asked.to_call()))
+            return _json(await _run(registry, _to_call(asked)))
         try:
-            return _json(await answers.answer(key, asked.fingerprint(), lambda: _run(registry, asked.to_call())))
+            return _json(await answers.answer(key, asked.fingerprint(), lambda: _run(registry, _to_call(asked))))
         except KeyReusedError as error:
             detail = "this Idempotency-Key was used for another call"
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail) from error
 
     return app
+
+
+def _to_call(asked: CallRequest) -> Call:
+    return Call(tool=asked.tool, arguments=asked.arguments, approved=asked.approval is not None)
 
 
 async def _run(registry: Registry, call: Call) -> bytes:

@@ -8,8 +8,8 @@ import math
 import operator
 from collections.abc import Callable
 
-from service.example_port.answers import Answer, Failed, Result
 from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import Answer, Failed, Result
 
 MAX_CHARACTERS = 200
 MAX_BITS = 4096  # of an integer: 1,233 decimal digits, below the 4,300 that Python converts to text

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from service.example_port.answers import Answer, Failed, Result
 from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import Answer, Failed, Result
 
 DEFAULT_ZONE = "UTC"
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from service.example_port.answers import DataClass
+from service.port_wire.answers import DataClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@
 there is anything to lose. The note that the port keeps for itself shows `denied`.
 """
 
-from service.example_port.answers import (
+from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import (
     Answer,
     DataClass,
     Denied,
@@ -13,7 +14,6 @@ from service.example_port.answers import (
     PendingApproval,
     Result,
 )
-from service.example_port.tools import Call, Tool, object_schema
 
 MAX_NOTES = 100
 MAX_CHARACTERS = 1_000  # of one note

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from service.example_port.answers import Answer, DataClass, JsonObject, Result
 from service.example_port.handbook import HANDBOOK, Page
 from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import Answer, DataClass, JsonObject, Result
 
 MAX_HITS = 3
 _RISING = tuple(DataClass)

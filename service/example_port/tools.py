@@ -10,7 +10,7 @@ from itertools import islice
 
 import jsonschema_rs
 
-from service.example_port.answers import Answer, DataClass, Failed, JsonObject, JsonValue
+from service.port_wire.answers import Answer, DataClass, Failed, JsonObject, JsonValue
 
 _log = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 import unicodedata
 
-from service.example_port.answers import Answer, Failed, Result
 from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import Answer, Failed, Result
 
 WEATHER = {
     "Amsterdam": "14 degrees, light rain",

@@ -16,7 +16,7 @@ from service.core.ids import SessionId, TurnId
 from service.core.tool_port import AnswerStatus, ToolAnswer, ToolRequest
 from service.core.trace_context import own_context
 from service.example_port.app import create_app
-from service.example_port.signatures import Signatures
+from service.port_wire.signatures import Signatures
 from tests.adapters.scripted_port import PortRequest, ScriptedPort, as_json, says
 from tests.example_port.port_client import served
 

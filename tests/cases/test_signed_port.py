@@ -9,7 +9,7 @@ import json
 import pytest
 
 from service.example_port.app import create_app
-from service.example_port.signatures import Signatures
+from service.port_wire.signatures import Signatures
 from tests.cases.replies import Call, ask_for, say
 from tests.cases.strict_llama import StrictLlama
 from tests.cases.whole_service import Start

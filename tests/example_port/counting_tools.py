@@ -2,8 +2,8 @@
 
 import asyncio
 
-from service.example_port.answers import Answer, Failed, JsonValue, Result
 from service.example_port.tools import Call, Tool, object_schema
+from service.port_wire.answers import Answer, Failed, JsonValue, Result
 
 
 class CountingTool:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service.example_port.app import create_app
-from service.example_port.incoming import MAX_BODY_BYTES
+from service.port_wire.incoming import MAX_BODY_BYTES
 from tests.example_port.port_client import PortClient, connected
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X5")]

@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.example_port.answers import DataClass, Denied, Failed, PendingApproval, Result, to_wire
 from service.example_port.app import create_app
-from service.example_port.incoming import Approval, CallRequest
 from service.example_port.tools import Tool
+from service.port_wire.answers import DataClass, Denied, Failed, PendingApproval, Result, to_wire
+from service.port_wire.incoming import Approval, CallRequest
 from tests.example_port.port_client import BOUND_S, PortClient, connected
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X5")]

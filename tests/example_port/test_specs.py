@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from service.example_port.answers import DataClass, Result, to_wire
 from service.example_port.tools import Registry
+from service.port_wire.answers import DataClass, Result, to_wire
 from tests.example_port.counting_tools import ConstantTool, tool
 from tests.example_port.port_client import PortClient
 

@@ -1,6 +1,6 @@
 """Whether a request was signed by whoever has the secret, by Standard Webhooks.
 
-Above: `app.py`. Below: the library `standardwebhooks`, which compares in constant time and refuses what is older or
+Above: the ports. Below: the library `standardwebhooks`, which compares in constant time and refuses what is older or
 newer than 5 minutes. `docs/howto/verify-tool-port-requests.md` does the same without it.
 """
 
@@ -10,7 +10,7 @@ from http import HTTPStatus
 from fastapi import Request
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from service.example_port.problems import Problem
+from service.port_wire.problems import Problem
 
 _PREFIX = "whsec_"
 

@@ -8,8 +8,7 @@ from http import HTTPStatus
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from service.example_port.problems import Problem
-from service.example_port.tools import Call
+from service.port_wire.problems import Problem
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_KEY_CHARACTERS = 256
@@ -37,10 +36,6 @@ class CallRequest(BaseModel):
     tool: str
     arguments: dict[str, JsonValue]
     approval: Approval | None = None
-
-    def to_call(self) -> Call:
-        """Give what the tools need of it."""
-        return Call(tool=self.tool, arguments=self.arguments, approved=self.approval is not None)
 
     def fingerprint(self) -> bytes:
         """Give a SHA-256 of what would run: one key belongs to one tool with one set of arguments."""

@@ -1,6 +1,6 @@
 """The four answers that a tool can give, and their JSON form on the wire.
 
-Above: every tool family and the registry. Below: nothing.
+Above: the ports and their tools. Below: nothing.
 """
 
 import json

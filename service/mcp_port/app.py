@@ -1,0 +1,178 @@
+"""The HTTP application: `GET /tools`, `POST /calls`, `GET /healthz`.
+
+Above: the command. Below, in the order of a call: `port_wire` reads it and checks who wrote it, `keyed_calls.py` lets
+it run once, `catalogue.py` says which tool it means, the servers run it, `results.py` says what came of it.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from service.mcp_port.catalogue import Catalogue, catalogue_of, tools_answer
+from service.mcp_port.config_file import ServerConfig
+from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls, KeyReused
+from service.mcp_port.listed import CallFault, McpServers
+from service.mcp_port.results import answer_of
+from service.mcp_port.servers import ServersOf
+from service.port_wire import problems
+from service.port_wire.answers import Answer, Failed, PendingApproval, to_bytes, to_wire
+from service.port_wire.incoming import CallRequest, check_caller, idempotency_key, parse_call, read_body
+from service.port_wire.problems import Problem
+from service.port_wire.signatures import Signatures
+
+LIST_WAIT_S = 5.0
+"""A list waits so long for servers that start for the first time; Turnkeeper waits twice as long for the list."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_LEFT = 499
+
+_log = logging.getLogger(__name__)
+
+
+def create_app(
+    configs: Sequence[ServerConfig],
+    *,
+    token: str | None = None,
+    signatures: Signatures | None = None,
+    servers: McpServers | None = None,
+    keyed: KeyedCalls | None = None,
+) -> FastAPI:
+    """Build the app over the servers of a file, or over others that run already."""
+    port = _Port(configs, servers)
+    calls = keyed or KeyedCalls()
+    # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
+    app = FastAPI(title="MCP tool port", openapi_url=None, redirect_slashes=False, lifespan=port.lifespan)
+    problems.install(app)
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/tools")
+    async def list_tools(request: Request) -> Response:
+        check_caller(request, token)
+        if signatures is not None:
+            signatures.check(request, b"")
+        return _json(await port.tools())
+
+    @app.post("/calls")
+    async def run_call(request: Request) -> Response:
+        check_caller(request, token)
+        body = await read_body(request)
+        if signatures is not None:
+            signatures.check_call(request, body)
+        key, asked = idempotency_key(request), parse_call(body)
+        trace = _trace_of(request)
+        if key is None:
+            return await _unless_left(request, port.run(asked, trace))
+        return await _unless_left(request, _once(calls, key, asked, lambda: port.run(asked, trace)))
+
+    return app
+
+
+class _Port:
+    """What the servers offer, and how one of their tools is run."""
+
+    def __init__(self, configs: Sequence[ServerConfig], servers: McpServers | None) -> None:
+        self._configs = configs
+        self._given = servers
+        self._servers: McpServers = servers or ServersOf(configs)
+
+    @asynccontextmanager
+    async def lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
+        if isinstance(self._servers, ServersOf):
+            async with self._servers:
+                yield
+        else:
+            yield
+
+    async def tools(self) -> bytes:
+        await self._servers.settled(LIST_WAIT_S)
+        listed = self._servers.listed()
+        catalogue = self._catalogue()
+        for line in catalogue.left_out:
+            _log.warning(line)
+        return to_bytes(tools_answer(catalogue, listed))
+
+    def _catalogue(self) -> Catalogue:
+        return catalogue_of(self._configs, self._servers.listed())
+
+    async def run(self, asked: CallRequest, traceparent: str | None) -> bytes:
+        """Run a call; whatever goes wrong is an answer."""
+        wire = to_wire(await self._answer(asked, traceparent))
+        # The name comes from outside: quoted, so that it cannot fake a line of the log.
+        _log.info("%r: %s", asked.tool, wire["status"])
+        try:
+            return to_bytes(wire)
+        except (TypeError, ValueError):
+            return to_bytes(to_wire(Failed(message="the server's answer can't be written as JSON")))
+
+    async def _answer(self, asked: CallRequest, traceparent: str | None) -> Answer:
+        tool = self._catalogue().tools.get(asked.tool)
+        if tool is None:
+            return Failed(message=self._why_none(asked.tool))
+        if tool.spec.get("needs_approval") and asked.approval is None:
+            # The file may have changed since the session took its list.
+            return PendingApproval(reason="this port's file asks for a person's approval of each call of this tool")
+        arguments: dict[str, Any] = dict(asked.arguments)
+        try:
+            result = await self._servers.call(
+                tool.server, tool.tool, arguments, timeout_s=tool.timeout_s, traceparent=traceparent
+            )
+        except CallFault as fault:
+            return Failed(message=str(fault))
+        return answer_of(result, untrusted=tool.untrusted)
+
+    def _why_none(self, name: str) -> str:
+        for server in self._servers.listed():
+            if name.startswith(f"{server.name}__") and not server.tools:
+                return f"the MCP server {server.name} {server.said or 'lists no tools'}"
+        return f"there is no tool {name!r}"
+
+
+async def _once(
+    calls: KeyedCalls, key: str, asked: CallRequest, run: Callable[[], Coroutine[None, None, bytes]]
+) -> bytes:
+    try:
+        return await calls.answer(key, asked.fingerprint(), run)
+    except KeyReused as error:
+        detail = "this Idempotency-Key was used for another call"
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail) from error
+    except AlreadyRun as error:
+        return to_bytes(to_wire(Failed(message=str(error))))
+
+
+async def _unless_left(request: Request, work: Coroutine[None, None, bytes]) -> Response:
+    """Answer with what comes of it; a caller who leaves meanwhile cancels it."""
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return _json(doing.result())
+        return Response(status_code=_LEFT)
+    finally:
+        doing.cancel()
+        leaving.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    # The body has been read: what comes now is the end of the connection.
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _trace_of(request: Request) -> str | None:
+    given = request.headers.get("traceparent", "")
+    return given if _TRACEPARENT.fullmatch(given) else None
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

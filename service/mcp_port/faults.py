@@ -1,0 +1,79 @@
+"""Why something with a server did not work, in a line: our own words, since foreign ones may hold secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+from pydantic import ValidationError
+
+from service.mcp_port.stdio import TOO_LONG
+
+NO_MCP = "does not answer as an MCP server does"
+
+
+class EndlessList(MCPError):
+    """A server's list of tools has no end."""
+
+
+_INPUT = {
+    "Elicitation not supported": "asks its user for input (elicitation)",
+    "Sampling not supported": "asks for a model's answer (sampling)",
+    "List roots not supported": "asks for the user's folders (roots)",
+}
+
+
+def reason_of(error: BaseException) -> str:
+    """Say why a server could not be reached or asked; the text completes "the server …"."""
+    return next((words for one in _leaves(error) if (words := _words(one)) is not None), NO_MCP)
+
+
+def is_lost(error: MCPError) -> bool:
+    """Say whether the connection ended, rather than the server answering with an error."""
+    return error.code in (CONNECTION_CLOSED, INVALID_REQUEST) and error.message.startswith(_LOST)
+
+
+def input_wanted(error: MCPError) -> str | None:
+    """Say what the tool asked for that this port can't give; None where the error is another one."""
+    asked = _INPUT.get(error.message)
+    return None if asked is None else f"{asked}, which this port can't give"
+
+
+_WORDS: tuple[tuple[type[BaseException], str], ...] = (
+    (httpx2.ConnectError, "can't be reached"),
+    (httpx2.ConnectTimeout, "can't be reached"),
+    (httpx2.TransportError, "broke off the connection"),
+    (FileNotFoundError, "can't be started: there is no such program, or no such folder"),
+    (PermissionError, "can't be started: the program may not be run, or the folder not be entered"),
+    (OSError, "can't be started"),
+    (ValidationError, NO_MCP),
+)
+"""The first line that fits is said."""
+
+# What the SDK says itself of a connection that ended. Servers use the same code for errors of theirs.
+_LOST = ("Connection closed", "SSE stream ", "Session terminated")
+
+
+def _words(error: BaseException) -> str | None:
+    if not isinstance(error, MCPError):
+        return next((words for kind, words in _WORDS if isinstance(error, kind)), None)
+    if error.message == TOO_LONG:
+        return TOO_LONG
+    if isinstance(error, EndlessList):
+        return str(error)
+    if is_lost(error):
+        return "closed the connection"
+    if error.code == REQUEST_TIMEOUT:
+        return "did not answer in time"
+    return "refuses what every MCP client asks first, or asks for a login"
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    # The SDK's task groups wrap what happened.
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _leaves(one)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        yield error
