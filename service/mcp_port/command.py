@@ -49,9 +49,9 @@ def run(file: Path, host: str, port: int) -> None:
     except OSError as error:
         raise CannotServe(f"can't listen on {host}:{port}: {error.strerror or error}; try another --port") from error
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    # What the SDK and its client tell of each request.
+    # The SDK tells of each request, with addresses and answers; what matters of it is told by `supervisor.py`.
     for library in ("mcp", "client", "httpx2"):
-        logging.getLogger(library).setLevel(logging.ERROR)
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     if token is None and signatures is None and not is_loopback(host):
         _log.warning("without %s or %s whoever reaches this port can run its tools", TOKEN_VARIABLE, SECRET_VARIABLE)
     with listener:

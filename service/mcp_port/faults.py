@@ -9,6 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
+from service.mcp_port.http import PACKED
 from service.mcp_port.stdio import TOO_LONG
 
 NO_MCP = "does not answer as an MCP server does"
@@ -28,6 +29,11 @@ _INPUT = {
 def reason_of(error: BaseException) -> str:
     """Say why a server could not be reached or asked; the text completes "the server …"."""
     return next((words for one in _leaves(error) if (words := _words(one)) is not None), NO_MCP)
+
+
+def is_too_long(error: MCPError) -> bool:
+    """Say whether an answer was thrown away for its length: by our transports, or by the SDK's of event streams."""
+    return TOO_LONG in error.message or (error.code == CONNECTION_CLOSED and "byte limit" in error.message)
 
 
 def is_lost(error: MCPError) -> bool:
@@ -59,10 +65,12 @@ _LOST = ("Connection closed", "SSE stream ", "Session terminated")
 def _words(error: BaseException) -> str | None:
     if not isinstance(error, MCPError):
         return next((words for kind, words in _WORDS if isinstance(error, kind)), None)
-    if error.message == TOO_LONG:
+    if is_too_long(error):
         return TOO_LONG
     if isinstance(error, EndlessList):
         return str(error)
+    if PACKED in error.message:
+        return PACKED
     if is_lost(error):
         return "closed the connection"
     if error.code == REQUEST_TIMEOUT:

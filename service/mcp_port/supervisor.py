@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from service.mcp_port.config_file import ServerConfig
 from service.mcp_port.connection import Mode, connected, tools_of
-from service.mcp_port.faults import input_wanted, is_lost, reason_of
+from service.mcp_port.faults import input_wanted, is_lost, is_too_long, reason_of
 from service.mcp_port.listed import CallFault, ServerState, ServerTools
 from service.mcp_port.stdio import TOO_LONG, Ending
 
@@ -160,7 +160,7 @@ class Supervisor:
         wanted = input_wanted(error)
         if wanted is not None:
             raise self._fault(wanted) from error
-        if error.message == TOO_LONG:
+        if is_too_long(error):
             raise self._fault(TOO_LONG) from error
         if is_lost(error):
             self._broken.set()

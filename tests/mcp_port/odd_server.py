@@ -68,7 +68,7 @@ def huge_without_id(number: object, params: dict[str, Any]) -> None:
 
 
 def ask(number: object, params: dict[str, Any]) -> None:
-    wanted = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}
+    wanted: dict[str, Any] = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}
     say({"id": f"ask-{number}", "method": "elicitation/create", "params": wanted})
 
 

@@ -29,8 +29,8 @@ def tool(name: str = "read", **more: Any) -> Tool:
     return Tool(name=name, input_schema=SCHEMA, **more)
 
 
-def spec_of(rules: ToolRules | None = None, **hints: bool) -> dict[str, Any]:
-    annotated = tool(annotations=ToolAnnotations(**hints)) if hints else tool()
+def spec_of(rules: ToolRules | None = None, hints: dict[str, bool] | None = None) -> dict[str, Any]:
+    annotated = tool(annotations=ToolAnnotations.model_validate(hints, by_name=True)) if hints else tool()
     return dict(offer(config(rules=rules or ToolRules()), annotated, "files__read").spec)
 
 
@@ -65,7 +65,7 @@ def test_a_tool_without_hints_is_one_that_may_do_anything_and_whose_results_come
     ],
 )
 def test_hints_become_flags(hints: dict[str, bool], acts_outside: bool, idempotent: bool) -> None:
-    spec = spec_of(**hints)
+    spec = spec_of(hints=hints)
 
     assert (spec.get("acts_outside", False), spec.get("idempotent", False)) == (acts_outside, idempotent)
 
