@@ -6,8 +6,11 @@ Above: the commands of both ports. Below: uvicorn.
 import contextlib
 import ipaddress
 import os
+import signal
 import socket
 import sys
+from types import FrameType
+from typing import NoReturn
 
 import uvicorn
 from fastapi import FastAPI
@@ -53,9 +56,14 @@ def serve(app: FastAPI, listener: socket.socket, name: str) -> None:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )
-    # uvicorn has shut down in order when it raises Ctrl-C again, and that is the usual end here.
+    # uvicorn has shut down in order when it raises the signal again, and that is the usual end here.
+    signal.signal(signal.SIGTERM, _end_well)
     with contextlib.suppress(KeyboardInterrupt):
         _Announcing(config, name).run(sockets=[listener])
+
+
+def _end_well(_number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(0)
 
 
 class _Announcing(uvicorn.Server):
