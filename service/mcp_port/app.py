@@ -17,9 +17,10 @@ from fastapi import FastAPI, Request, Response
 from service.mcp_port.catalogue import Catalogue, catalogue_of, tools_answer
 from service.mcp_port.config_file import ServerConfig
 from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls, KeyReused
-from service.mcp_port.listed import CallFault, McpServers
+from service.mcp_port.listed import CallFault, McpServers, ServerState
 from service.mcp_port.results import answer_of
 from service.mcp_port.servers import ServersOf
+from service.mcp_port.specs import OfferedTool
 from service.port_wire import problems
 from service.port_wire.answers import Answer, Failed, PendingApproval, to_bytes, to_wire
 from service.port_wire.incoming import CallRequest, check_caller, idempotency_key, parse_call, read_body
@@ -28,6 +29,9 @@ from service.port_wire.signatures import Signatures
 
 LIST_WAIT_S = 5.0
 """A list waits so long for servers that start for the first time; Turnkeeper waits twice as long for the list."""
+
+START_WAIT_S = 60.0
+"""A call waits so long for its server's first start, before it is known which tools that has."""
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _LEFT = 499
@@ -114,7 +118,7 @@ class _Port:
             return to_bytes(to_wire(Failed(message="the server's answer can't be written as JSON")))
 
     async def _answer(self, asked: CallRequest, traceparent: str | None) -> Answer:
-        tool = self._catalogue().tools.get(asked.tool)
+        tool = await self._tool(asked.tool)
         if tool is None:
             return Failed(message=self._why_none(asked.tool))
         if tool.spec.get("needs_approval") and asked.approval is None:
@@ -128,6 +132,16 @@ class _Port:
         except CallFault as fault:
             return Failed(message=str(fault))
         return answer_of(result, untrusted=tool.untrusted)
+
+    async def _tool(self, name: str) -> OfferedTool | None:
+        found = self._catalogue().tools.get(name)
+        starting = [server.name for server in self._servers.listed() if server.state is ServerState.STARTING]
+        for server in starting:
+            if found is None and name.startswith(f"{server}__"):
+                # The session has its list from before this port was started.
+                await self._servers.settled(START_WAIT_S, server)
+                found = self._catalogue().tools.get(name)
+        return found
 
     def _why_none(self, name: str) -> str:
         for server in self._servers.listed():

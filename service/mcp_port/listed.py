@@ -43,8 +43,8 @@ class McpServers(Protocol):
         """Give all servers, in the order of the file."""
         ...
 
-    async def settled(self, within_s: float) -> None:
-        """Wait until none starts for the first time, or no longer than that."""
+    async def settled(self, within_s: float, server: str | None = None) -> None:
+        """Wait until none, or this one alone, starts for the first time, or no longer than that."""
         ...
 
     async def call(

@@ -49,12 +49,14 @@ def answer_of(result: CallToolResult, *, untrusted: bool) -> Answer:
 
 
 def _says_the_same(text: str, structured: JsonValue) -> bool:
-    """Say whether structured content is the text once more, as JSON or wrapped by the SDK."""
+    """Say whether structured content is the text once more, as JSON or as the only member of an object."""
     said: list[JsonValue] = [text]
     # Plain words are no JSON.
     with suppress(ValueError, RecursionError):
         said.append(json.loads(text))
-    return any(structured in (words, {"result": words}) for words in said)
+    if structured in said:
+        return True
+    return isinstance(structured, dict) and len(structured) == 1 and next(iter(structured.values())) in said
 
 
 def _told(block: ContentBlock) -> str:

@@ -44,12 +44,13 @@ class ServersOf:
         """Give all servers, in the order of the file."""
         return [supervisor.listed for supervisor in self._supervisors.values()]
 
-    async def settled(self, within_s: float) -> None:
-        """Wait until each has started, or failed to, for the first time, or no longer than that."""
+    async def settled(self, within_s: float, server: str | None = None) -> None:
+        """Wait until each, or this one alone, has started or failed to for the first time, or no longer than that."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                for supervisor in self._supervisors.values():
-                    await supervisor.settled.wait()
+                for name, supervisor in self._supervisors.items():
+                    if server in (None, name):
+                        await supervisor.settled.wait()
 
     async def call(
         self, server: str, tool: str, arguments: dict[str, Any], *, timeout_s: float, traceparent: str | None

@@ -34,6 +34,7 @@ class PlayedServers:
         self.calls: list[tuple[str, str, dict[str, Any], float, str | None]] = []
         self.answer: CallToolResult | CallFault = said("hello")
         self.waited: list[float] = []
+        self.ups: dict[str, ServerTools] = {}
         self.begun = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.go_on = asyncio.Event()
@@ -42,8 +43,9 @@ class PlayedServers:
     def listed(self) -> Sequence[ServerTools]:
         return self.servers
 
-    async def settled(self, within_s: float) -> None:
+    async def settled(self, within_s: float, server: str | None = None) -> None:
         self.waited.append(within_s)
+        self.servers = [self.ups.get(one.name, one) if server == one.name else one for one in self.servers]
 
     async def call(
         self, server: str, tool: str, arguments: dict[str, Any], *, timeout_s: float, traceparent: str | None
@@ -144,6 +146,18 @@ async def test_a_tool_that_is_not_offered_is_not_run() -> None:
         "the MCP server web can't be reached",
     ]
     assert servers.calls == []
+
+
+async def test_a_call_of_a_server_that_still_starts_waits_for_it() -> None:
+    starting = ServerTools(name="files", state=ServerState.STARTING, said="is being started")
+    servers = PlayedServers(starting)
+    servers.ups["files"] = up("files", "read")
+    async with connected(create_app([config()], servers=servers)) as port:
+        answer = await port.call("files__read", {})
+        none = await port.call("files__nothing", {})
+
+    assert (answer["status"], none["message"]) == ("result", "there is no tool 'files__nothing'")
+    assert servers.waited == [60.0]
 
 
 @pytest.mark.rules("A1")

@@ -79,6 +79,7 @@ def test_structured_content_alone_is_json() -> None:
     [
         ('{"sum": 3}', {"sum": 3}),
         ("three", {"result": "three"}),
+        ("three", {"content": "three"}),
         ("3", {"result": 3}),
         ('{\n  "a": [1]\n}', {"a": [1]}),
     ],
