@@ -1,5 +1,6 @@
 """`turnkeeper mcp-port`: a tool port whose tools are those of MCP servers."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,24 @@ Config = Annotated[
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")]
 Check = Annotated[bool, typer.Option("--check", help="Start the servers once, print their tools, and end.")]
+
+
+def check_config(file: Path) -> None:
+    """See that the port could be run with this file, before anything else is started.
+
+    Raises:
+        typer.Exit: it can't; what to do is on standard error.
+    """
+    try:
+        # All that the port needs, not only what reads the file.
+        import service.mcp_port.command  # noqa: F401 # pyright: ignore[reportUnusedImport]
+        from service.mcp_port.config_file import ConfigError, load_config
+    except ModuleNotFoundError:
+        fail(NOT_INSTALLED)
+    try:
+        load_config(file, os.environ)
+    except ConfigError as error:
+        fail(str(error), exit_code=WRONG_USE)
 
 
 def mcp_port(config: Config, host: Host = "127.0.0.1", port: Port = 8090, check: Check = False) -> None:

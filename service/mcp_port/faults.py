@@ -21,9 +21,13 @@ class EndlessList(MCPError):
 
 _INPUT = {
     "Elicitation not supported": "asks its user for input (elicitation)",
+    "elicitation/create": "asks its user for input (elicitation)",
     "Sampling not supported": "asks for a model's answer (sampling)",
+    "sampling/createMessage": "asks for a model's answer (sampling)",
     "List roots not supported": "asks for the user's folders (roots)",
+    "roots/list": "asks for the user's folders (roots)",
 }
+"""What the SDK answers such a request, or says of one that can't even be sent; servers repeat it in their errors."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -41,9 +45,9 @@ def is_lost(error: MCPError) -> bool:
     return error.code in (CONNECTION_CLOSED, INVALID_REQUEST) and error.message.startswith(_LOST)
 
 
-def input_wanted(error: MCPError) -> str | None:
+def input_wanted(error: str) -> str | None:
     """Say what the tool asked for that this port can't give; None where the error is another one."""
-    asked = _INPUT.get(error.message)
+    asked = next((words for said, words in _INPUT.items() if said in error), None)
     return None if asked is None else f"{asked}, which this port can't give"
 
 

@@ -135,7 +135,7 @@ class Supervisor:
         try:
             async with asyncio.timeout(timeout_s):
                 client = await self._connected()
-                return await client.call_tool(tool, arguments, meta=meta)
+                return self._seen(await client.call_tool(tool, arguments, meta=meta))
         except TimeoutError:
             if client is None:
                 raise self._fault("is still being started") from None
@@ -157,16 +157,20 @@ class Supervisor:
         return self._client
 
     def _told(self, error: MCPError) -> CallToolResult:
-        wanted = input_wanted(error)
-        if wanted is not None:
-            raise self._fault(wanted) from error
         if is_too_long(error):
             raise self._fault(TOO_LONG) from error
         if is_lost(error):
             self._broken.set()
             raise self._fault("ended while the call ran; it may have taken effect") from error
         # The server's own words.
-        return CallToolResult(content=[TextContent(text=error.message)], is_error=True)
+        return self._seen(CallToolResult(content=[TextContent(text=error.message)], is_error=True))
+
+    def _seen(self, result: CallToolResult) -> CallToolResult:
+        if result.is_error:
+            wanted = input_wanted("".join(block.text for block in result.content if isinstance(block, TextContent)))
+            if wanted is not None:
+                raise self._fault(wanted)
+        return result
 
     def _look_after(self, client: Client) -> None:
         """See whether it still answers at all; one that doesn't is started again."""

@@ -2,7 +2,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from service.cli.app import app
 from service.cli.demo.plan import HERE, Plan, Ports, demo_plan
 from service.cli.demo.welcome import WEATHER_TURN, welcome
 
@@ -56,6 +58,41 @@ def test_the_default_agent_has_no_tools_and_the_weather_agent_one() -> None:
     assert agents["default"] == "plain"
     assert agents["agents"]["plain"]["tools"] == {"names": []}
     assert agents["agents"]["weather"]["tools"] == {"names": ["get_weather"]}
+
+
+def test_with_mcp_servers_their_port_stands_in_the_place_of_the_example_port() -> None:
+    with_mcp = demo_plan(PORTS, llama_url=None, model=MODEL, data=Path("/data"), mcp=Path("/home/ann/mcp.json"))
+
+    assert [c.name for c in with_mcp.commands] == ["llama-server", "the MCP tool port", "the service"]
+    arguments = with_mcp.commands[1].arguments
+    assert arguments[-7:] == ("mcp-port", "--config", "/home/ann/mcp.json", "--host", "127.0.0.1", "--port", "8090")
+    agents = tomllib.loads(Path(with_mcp.commands[-1].environment["TURNKEEPER_AGENTS_FILE"]).read_text("utf-8"))
+    # All tools that there are.
+    assert "tools" not in agents["agents"][agents["default"]]
+    text = welcome(with_mcp, "/data", "turnkeeper")
+    assert "MCP servers of /home/ann/mcp.json; http://127.0.0.1:8090/tools lists them" in text
+    assert "get_weather" not in text
+    assert "Paris" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{}", 'it needs a member "mcpServers"'),
+        ('{"mcpServers": {"a": {}}}', 'mcpServers.a needs either a "command" or a "url"'),
+    ],
+)
+def test_a_file_of_mcp_servers_that_is_wrong_is_told_before_anything_is_started(
+    text: str, fault: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(text, encoding="utf-8")
+
+    ended = CliRunner().invoke(app, ["demo", "--mcp", str(file), "--data", str(tmp_path / "data")])
+
+    assert ended.exit_code == 2
+    assert ended.stderr.startswith(f"turnkeeper: {file}: {fault}")
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_welcome_names_all_addresses_and_has_commands_to_paste() -> None:

@@ -56,3 +56,23 @@ def test_traces_without_their_packages_stop_the_start_before_a_store_is_made(tmp
         "turnkeeper: traces_url is set, and the packages for traces are not installed: pip install 'turnkeeper[traces]'"
     )
     assert not store.exists()
+
+
+@pytest.mark.rules("D2")
+@pytest.mark.parametrize("words", [("mcp-port", "--config", "mcp.json"), ("demo", "--mcp", "mcp.json")])
+def test_without_the_sdk_the_commands_of_mcp_say_what_to_install(words: tuple[str, ...], tmp_path: Path) -> None:
+    _as_if_not_installed(tmp_path / "missing", "mcp", "mcp_types")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "service", *words],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "missing")},
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == (
+        "turnkeeper: mcp-port needs packages that are not installed: pip install 'turnkeeper[mcp]'\n"
+    )

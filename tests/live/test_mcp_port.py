@@ -26,7 +26,6 @@ ASKED: JsonObject = {
 async def test_a_model_asks_a_real_mcp_server_and_answers(
     demo_llama: str, folder: Path, http: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    pytest.importorskip("mcp")
     file = tmp_path / "mcp.json"
     time = {"command": sys.executable, "args": ["-m", "mcp_server_time"], "allow": ["get_current_time"]}
     file.write_text(json.dumps({"mcpServers": {"time": time}}), encoding="utf-8")

@@ -18,6 +18,7 @@ from service.cli.demo.supervise import DemoFailed, supervise
 from service.cli.demo.welcome import welcome
 from service.cli.failure import fail
 from service.cli.listening import CannotListen, listen
+from service.cli.mcp_port import check_config
 
 LLAMA_URL_VARIABLE = "TURNKEEPER_LLAMA_URL"
 NO_LLAMA_SERVER = (
@@ -32,6 +33,10 @@ ToolPort = Annotated[
 ]
 LlamaPort = Annotated[int, typer.Option(envvar="DEMO_LLAMA_PORT", min=1, max=65535, help="Port of llama-server.")]
 LlamaUrl = Annotated[str | None, typer.Option(envvar=LLAMA_URL_VARIABLE, help="Use this llama-server, start none.")]
+Mcp = Annotated[
+    Path | None,
+    typer.Option(help="Use the tools of these MCP servers in the place of the example port's (see mcp-port --config)."),
+]
 Data = Annotated[Path | None, typer.Option(help="Keep data and logs in this folder.")]
 
 
@@ -40,18 +45,22 @@ def demo(
     tool_port: ToolPort = 8090,
     llama_port: LlamaPort = 8080,
     llama_url: LlamaUrl = None,
+    mcp: Mcp = None,
     data: Data = None,
 ) -> None:
     """Run llama-server with a small model, the example tool port and the service, until Ctrl-C."""
+    if mcp is not None:
+        mcp = mcp.expanduser().resolve()
+        check_config(mcp)
     model = None
     if not llama_url:
         llama_url, model = None, packaged_model()
         if model is None:
             fail(NO_LLAMA_SERVER)
     ports = Ports(service=port, tools=tool_port, llama=None if llama_url else llama_port)
-    _refuse_taken_ports(ports)
+    _refuse_taken_ports(ports, "the example tool port" if mcp is None else "the MCP tool port")
     with _data_folder(data) as (folder, says):
-        plan = demo_plan(ports, llama_url=llama_url, model=model, data=folder)
+        plan = demo_plan(ports, llama_url=llama_url, model=model, data=folder, mcp=mcp)
         typer.echo(f"Starting {', '.join(command.name for command in plan.commands)} …")
         try:
             asyncio.run(_run(plan, folder, says))
@@ -61,10 +70,10 @@ def demo(
             typer.echo("\nThe demo has ended.")
 
 
-def _refuse_taken_ports(ports: Ports) -> None:
+def _refuse_taken_ports(ports: Ports, tool_port: str) -> None:
     wanted = (
         (ports.llama, "llama-server", "--llama-port", "DEMO_LLAMA_PORT"),
-        (ports.tools, "the example tool port", "--tool-port", "DEMO_TOOL_PORT"),
+        (ports.tools, tool_port, "--tool-port", "DEMO_TOOL_PORT"),
         (ports.service, "the service", "--port", "TURNKEEPER_PORT"),
     )
     for port, name, option, variable in wanted:

@@ -24,12 +24,13 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All processes of a demo, in the order of their start, and where they answer."""
+    """All processes of a demo, in the order of their start, where they answer, and the file of MCP servers, if any."""
 
     commands: tuple[Command, ...]
     service_url: str
     llama_url: str
     tool_port_url: str
+    mcp: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +42,11 @@ class Ports:
     llama: int | None
 
 
-def demo_plan(ports: Ports, *, llama_url: str | None, model: Path | None, data: Path) -> Plan:
-    """Lay out the demo: with a llama-server of its own for the model, or with the one at `llama_url`."""
+def demo_plan(ports: Ports, *, llama_url: str | None, model: Path | None, data: Path, mcp: Path | None = None) -> Plan:
+    """Lay out the demo: with a llama-server of its own for the model, or with the one at `llama_url`.
+
+    With `mcp`, a file of MCP servers, their tools stand in the place of the example port's.
+    """
     own_server: tuple[Command, ...] = ()
     if llama_url is None:
         if ports.llama is None or model is None:
@@ -50,17 +54,14 @@ def demo_plan(ports: Ports, *, llama_url: str | None, model: Path | None, data: 
         llama_url = f"http://{HOST}:{ports.llama}"
         own_server = (_llama_server(ports.llama, model),)
     service_url, tool_port_url = f"http://{HOST}:{ports.service}", f"http://{HOST}:{ports.tools}"
-    tool_port = Command(
-        name="the example tool port",
-        arguments=_tethered("service.example_port", "--host", HOST, "--port", str(ports.tools)),
-    )
+    tool_port = _example_port(ports.tools) if mcp is None else _mcp_port(ports.tools, mcp)
     service = Command(
         name="the service",
         arguments=_tethered("service", "serve", "--host", HOST, "--port", str(ports.service)),
         environment={
             "TURNKEEPER_LLAMA_URL": llama_url,
             "TURNKEEPER_TOOL_PORT_URL": tool_port_url,
-            "TURNKEEPER_AGENTS_FILE": str(HERE / "agents.toml"),
+            "TURNKEEPER_AGENTS_FILE": str(HERE / ("agents.toml" if mcp is None else "agents-mcp.toml")),
             "TURNKEEPER_DATABASE_URL": f"sqlite:///{(data / 'turnkeeper.db').as_posix()}",
             # A demo that is stopped should be gone soon, whatever runs.
             "TURNKEEPER_DRAIN_S": os.environ.get("TURNKEEPER_DRAIN_S", "2"),
@@ -71,7 +72,18 @@ def demo_plan(ports: Ports, *, llama_url: str | None, model: Path | None, data: 
         service_url=service_url,
         llama_url=llama_url,
         tool_port_url=tool_port_url,
+        mcp=mcp,
     )
+
+
+def _example_port(port: int) -> Command:
+    arguments = _tethered("service.example_port", "--host", HOST, "--port", str(port))
+    return Command(name="the example tool port", arguments=arguments)
+
+
+def _mcp_port(port: int, file: Path) -> Command:
+    arguments = _tethered("service", "mcp-port", "--config", str(file), "--host", HOST, "--port", str(port))
+    return Command(name="the MCP tool port", arguments=arguments)
 
 
 def _llama_server(port: int, model: Path) -> Command:

@@ -14,17 +14,25 @@ WEATHER_TURN = {
 }
 
 
+MCP_TURN = {**WEATHER_TURN, "content": "Try one of your tools, and tell me what it says."}
+
+
 def welcome(plan: Plan, data: str, program: str) -> str:
     """Return the text; each command in it can be pasted as it stands. `program` is how this one was called."""
-    turn_with_tool = _commands(plan.service_url, {"agent": "weather"}, WEATHER_TURN)
-    plain_turn = _commands(plan.service_url, {}, {"content": "Say hello."})
+    if plan.mcp is None:
+        tools = plan.tool_port_url
+        turn_with_tool = _commands(plan.service_url, {"agent": "weather"}, WEATHER_TURN)
+    else:
+        tools = f"{plan.tool_port_url}  (MCP servers of {plan.mcp}; {plan.tool_port_url}/tools lists them)"
+        turn_with_tool = _commands(plan.service_url, {}, MCP_TURN)
+    plain_turn = _commands(plan.service_url, {"agent": "plain"}, {"content": "Say hello."})
     return f"""
 The demo is ready.
 
   dashboard     {plan.service_url}/  (in a browser)
   service       {plan.service_url}
   llama-server  {plan.llama_url}
-  tool port     {plan.tool_port_url}
+  tool port     {tools}
   data, logs    {data}
 
 A turn in which the model calls a tool; in another terminal:
