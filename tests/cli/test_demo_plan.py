@@ -61,16 +61,16 @@ def test_the_default_agent_has_no_tools_and_the_weather_agent_one() -> None:
 
 
 def test_with_mcp_servers_their_port_stands_in_the_place_of_the_example_port() -> None:
-    with_mcp = demo_plan(PORTS, llama_url=None, model=MODEL, data=Path("/data"), mcp=Path("/home/ann/mcp.json"))
+    with_mcp = demo_plan(PORTS, llama_url=None, model=MODEL, data=Path("/data"), mcp=Path("/srv/mcp.json"))
 
     assert [c.name for c in with_mcp.commands] == ["llama-server", "the MCP tool port", "the service"]
     arguments = with_mcp.commands[1].arguments
-    assert arguments[-7:] == ("mcp-port", "--config", "/home/ann/mcp.json", "--host", "127.0.0.1", "--port", "8090")
+    assert arguments[-7:] == ("mcp-port", "--config", "/srv/mcp.json", "--host", "127.0.0.1", "--port", "8090")
     agents = tomllib.loads(Path(with_mcp.commands[-1].environment["TURNKEEPER_AGENTS_FILE"]).read_text("utf-8"))
     # All tools that there are.
     assert "tools" not in agents["agents"][agents["default"]]
     text = welcome(with_mcp, "/data", "turnkeeper")
-    assert "MCP servers of /home/ann/mcp.json; http://127.0.0.1:8090/tools lists them" in text
+    assert "MCP servers of /srv/mcp.json; http://127.0.0.1:8090/tools lists them" in text
     assert "get_weather" not in text
     assert "Paris" not in text
 

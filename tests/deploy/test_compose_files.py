@@ -10,6 +10,7 @@ import yaml
 
 from service.adapters.prometheus import CATALOGUE, Kind
 from service.config.settings import Settings
+from service.mcp_port.command import SECRET_VARIABLE, TOKEN_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
@@ -41,6 +42,22 @@ def test_ports_are_published_on_loopback_only_and_the_tool_port_on_none() -> Non
     assert set(published) == {"turnkeeper", "grafana"}
     for ports in published.values():
         assert all(re.match(r"(\$\{PUBLISH_ADDRESS:-127\.0\.0\.1\}|127\.0\.0\.1):", port) for port in ports)
+
+
+def test_the_mcp_port_is_there_when_its_comment_is_taken_away_and_as_confined_as_the_others() -> None:
+    block = re.search(r"^  # mcp-port:\n(?:  #   .*\n)+", COMPOSE, re.MULTILINE)
+    assert block is not None
+    with_it = COMPOSE.replace(block[0], re.sub(r"^  # ", "  ", block[0], flags=re.MULTILINE))
+    service: dict[str, Any] = yaml.safe_load(with_it)["services"]["mcp-port"]
+
+    example = SERVICES["example-port"]
+    same = ("restart", "read_only", "cap_drop", "security_opt", "logging", "build", "image", "init", "networks")
+    assert {name: service[name] for name in same} == {name: example[name] for name in same}
+    assert service["healthcheck"]["test"] == example["healthcheck"]["test"]
+    words = [*service["entrypoint"], *service["command"]]
+    assert words[:4] == ["turnkeeper", "mcp-port", "--config", "/etc/turnkeeper/mcp.json"]
+    assert set(service["environment"]) == {TOKEN_VARIABLE, SECRET_VARIABLE}
+    assert "ports" not in service
 
 
 def test_the_slots_of_llama_server_are_said() -> None:
