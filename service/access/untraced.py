@@ -20,6 +20,8 @@ from service.ports.tracer import ChatAsked, ReadingBegun, ToolCalled, TurnBegun
 class _Nothing:
     """A span that is not kept."""
 
+    __slots__ = ()
+
     def __enter__(self) -> Self:
         return self
 
@@ -31,6 +33,8 @@ class _Nothing:
 
 class _NoChat(_Nothing):
     """A request to the model that nobody follows."""
+
+    __slots__ = ()
 
     def text_came(self) -> None:
         pass
@@ -46,6 +50,8 @@ NOT_TRACED = _NoChat()
 class _PassedOn(_Nothing):
     """A call of a tool in the name of whoever asked for the turn."""
 
+    __slots__ = ("context",)
+
     def __init__(self, context: TraceContext) -> None:
         self.context = context
 
@@ -55,6 +61,8 @@ class _PassedOn(_Nothing):
 
 class UntracedTurn(_Nothing):
     """A turn that nobody follows; `by` is who asked for it, None where nobody did who is in a trace."""
+
+    __slots__ = ("_by", "_turn")
 
     def __init__(self, turn: TurnId, by: TraceContext | None) -> None:
         self._turn = turn
@@ -83,6 +91,8 @@ class UntracedTurn(_Nothing):
 
 class _UntracedReading(_Nothing):
     """A reading that nobody follows."""
+
+    __slots__ = ()
 
     def chat(self, asked: ChatAsked) -> _NoChat:
         return NOT_TRACED

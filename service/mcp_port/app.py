@@ -109,7 +109,13 @@ class _Port:
 
     async def run(self, asked: CallRequest, traceparent: str | None) -> bytes:
         """Run a call; whatever goes wrong is an answer."""
-        wire = to_wire(await self._answer(asked, traceparent))
+        try:
+            answer = await self._answer(asked, traceparent)
+        except Exception:
+            # A defect of ours, or of the SDK: the call fails, and the port goes on.
+            _log.exception("%r: a defect of the port", asked.tool)
+            answer = Failed(message="the MCP port made a mistake of its own; its log says more")
+        wire = to_wire(answer)
         # The name comes from outside: quoted, so that it cannot fake a line of the log.
         _log.info("%r: %s", asked.tool, wire["status"])
         try:

@@ -57,6 +57,13 @@ def test_the_pinned_llama_server_fits_the_extra_demo() -> None:
     assert unfit(demo, pins("llama_server.txt")) == []
 
 
+@pytest.mark.parametrize("extra", ["mcp", "traces"])
+def test_what_the_image_and_each_make_word_install_has_the_extras(extra: str) -> None:
+    wanted_by_it = [Requirement(text) for text in project()["project"]["optional-dependencies"][extra]]
+
+    assert unfit(wanted_by_it, pins("runtime.txt")) == []
+
+
 def test_no_two_files_pin_different_versions() -> None:
     versions: dict[str, set[str]] = {}
     for file in FILES:

@@ -17,6 +17,7 @@ from service.mcp_port.keyed_calls import KeyedCalls
 from service.mcp_port.listed import CallFault, ServerState, ServerTools
 from service.port_wire.signatures import Signatures
 from tests.example_port.port_client import PortClient, connected, served
+from tests.mcp_port.odd import heard_log
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X1", "X3")]
 
@@ -32,7 +33,7 @@ class PlayedServers:
     def __init__(self, *servers: ServerTools) -> None:
         self.servers = list(servers) or [up("files", "read", "write")]
         self.calls: list[tuple[str, str, dict[str, Any], float, str | None]] = []
-        self.answer: CallToolResult | CallFault = said("hello")
+        self.answer: CallToolResult | Exception = said("hello")
         self.waited: list[float] = []
         self.ups: dict[str, ServerTools] = {}
         self.begun = asyncio.Event()
@@ -57,7 +58,7 @@ class PlayedServers:
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
-        if isinstance(self.answer, CallFault):
+        if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
@@ -118,6 +119,21 @@ async def test_a_fault_is_a_failure_in_its_words() -> None:
         answer = await port.call("files__read", {})
 
     assert answer == {"status": "failed", "message": "the MCP server files ended with exit code 3"}
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_a_defect_fails_its_call_alone_and_its_words_stay_in_the_log(key: str | None) -> None:
+    servers = PlayedServers()
+    servers.answer = KeyError("a secret of the inside")
+    async with connected(create_app([config()], servers=servers)) as port:
+        with heard_log() as log:
+            answer = await port.call("files__read", {}, key=key)
+        servers.answer = said("hello")
+        assert (await port.call("files__write", {}))["content"] == "hello"
+
+    message = "the MCP port made a mistake of its own; its log says more"
+    assert answer == {"status": "failed", "message": message}
+    assert log.all[0] == "'files__read': a defect of the port"
 
 
 async def test_an_error_of_an_untrusted_tool_stays_untrusted() -> None:

@@ -9,7 +9,7 @@ say (K4).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
 from urllib.parse import urlsplit
@@ -44,18 +44,25 @@ def collector_address(url: str) -> str:
 async def traces_to(url: str, llama_url: str, *, share: float, content: bool) -> AsyncGenerator[OpenTelemetryTracer]:
     """Give a tracer whose spans go to the collector at `url`; at the end, send what is left."""
     # The library starts threads, waits for them and reads files, which is nothing for the loop.
-    processor = await asyncio.to_thread(_sending_to, collector_address(url))
-    async with traces_by(processor, llama_url, share=share, content=content) as tracer:
+    exporter = await asyncio.to_thread(_exporter_to, collector_address(url))
+    processor = await asyncio.to_thread(BatchSpanProcessor, exporter)
+    async with traces_by(processor, llama_url, share=share, content=content, give_up=exporter.shutdown) as tracer:
         yield tracer
 
 
 @asynccontextmanager
 async def traces_by(
-    processor: SpanProcessor, llama_url: str, *, share: float, content: bool
+    processor: SpanProcessor,
+    llama_url: str,
+    *,
+    share: float,
+    content: bool,
+    give_up: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[OpenTelemetryTracer]:
     """Give a tracer whose spans go to `processor`, which is shut down at the end.
 
-    `share` of the traces that begin here are kept; those that began elsewhere are kept if they are there.
+    `share` of the traces that begin here are kept; those that began elsewhere are kept if they are there. `give_up`
+    is called where the end takes too long.
     """
     ids = OwnIds()
     provider = await asyncio.to_thread(_provider, processor, ids, share)
@@ -63,14 +70,14 @@ async def traces_by(
     try:
         yield OpenTelemetryTracer(tracer, ids, server=_server(llama_url), content=content)
     finally:
-        await _shut_down(provider)
+        await _shut_down(provider, give_up)
 
 
-def _sending_to(address: str) -> SpanProcessor:
+def _exporter_to(address: str) -> OTLPSpanExporter:
     session = requests.Session()
     # Neither proxies nor logins of the environment (K4).
     session.trust_env = False
-    return BatchSpanProcessor(OTLPSpanExporter(endpoint=address, session=session))
+    return OTLPSpanExporter(endpoint=address, session=session)
 
 
 def _provider(processor: SpanProcessor, ids: OwnIds, share: float) -> TracerProvider:
@@ -93,7 +100,7 @@ def _server(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
-async def _shut_down(provider: TracerProvider) -> None:
+async def _shut_down(provider: TracerProvider, give_up: Callable[[], None]) -> None:
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def shut_down() -> None:
@@ -104,6 +111,9 @@ async def _shut_down(provider: TracerProvider) -> None:
 
     # No thread of the loop's: the loop's end would wait for it.
     Thread(target=shut_down, name="last spans", daemon=True).start()
-    with suppress(TimeoutError):
+    try:
         async with asyncio.timeout(END_WITHIN_S):
             await ended.wait()
+    except TimeoutError:
+        # It would try the collector again, and again.
+        give_up()

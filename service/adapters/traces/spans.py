@@ -136,6 +136,7 @@ class Turn(Piece):
         self._tool = tool
         self._wait = wait
         self._content = content
+        self._has_ended = False
 
     def chat(self, asked: ChatAsked) -> Chat:
         """Begin a request to the model."""
@@ -151,6 +152,7 @@ class Turn(Piece):
 
     def ended(self, cost: TurnCost, content: str) -> None:
         """Take note of the turn's end, and of its answer."""
+        self._has_ended = True
         self._used(cost.usage)
         self.span.set_attributes({names.OUTCOME: cost.outcome, names.STEPS: cost.steps, names.PAUSED_S: cost.paused_s})
         if cost.limit is not None:
@@ -161,7 +163,8 @@ class Turn(Piece):
             self.span.set_attribute(names.OUTPUT_MESSAGES, answer_text(content))
 
     def _broken(self, error: BaseException) -> None:
-        _let_go(self.span, error, self._failed)
+        if not self._has_ended:
+            _let_go(self.span, error, self._failed)
 
 
 class Reading(Piece):
@@ -170,6 +173,7 @@ class Reading(Piece):
     def __init__(self, span: Span, chat: StartChat) -> None:
         super().__init__(span)
         self._chat = chat
+        self._has_ended = False
 
     def chat(self, asked: ChatAsked) -> Chat:
         """Begin a request to the model."""
@@ -177,13 +181,15 @@ class Reading(Piece):
 
     def ended(self, cost: ReadingCost) -> None:
         """Take note of the reading's end."""
+        self._has_ended = True
         self._used(cost.usage)
         self.span.set_attributes({names.OUTCOME: cost.outcome, names.CHUNKS_SEEN: cost.chunks_seen})
         if cost.outcome is ReadingOutcome.FAILED:
             self._failed("_OTHER" if cost.error is None else cost.error)
 
     def _broken(self, error: BaseException) -> None:
-        _let_go(self.span, error, self._failed)
+        if not self._has_ended:
+            _let_go(self.span, error, self._failed)
 
 
 def _let_go(span: Span, error: BaseException, failed: Callable[[str], None]) -> None:
