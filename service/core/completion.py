@@ -162,10 +162,12 @@ class CompletionAssembly:
     def _take_choices(self, choices: JsonValue, deltas: list[CompletionDelta]) -> None:
         if not isinstance(choices, list):
             raise _malformed("choices is no list")
-        for choice in cast(list[JsonValue], choices):
+        # A cast is a call, and these are made at each token that is not the plainest.
+        found: list[JsonValue] = choices  # pyright: ignore[reportUnknownVariableType]
+        for choice in found:
             if not isinstance(choice, dict):
                 raise _malformed("a choice is no object")
-            members = cast(JsonObject, choice)
+            members: JsonObject = choice  # pyright: ignore[reportUnknownVariableType]
             # We never ask for a second answer; one that comes all the same is not mixed into the first.
             if not members.get("index"):
                 self._take_delta(members.get("delta"), deltas)
@@ -182,7 +184,7 @@ class CompletionAssembly:
             if delta is None:
                 return
             raise _malformed("a delta is no object")
-        members = cast(JsonObject, delta)
+        members: JsonObject = delta  # pyright: ignore[reportUnknownVariableType]
         content: JsonValue = members.get("content")
         reasoning: JsonValue = members.get("reasoning_content") or members.get("reasoning")
         if reasoning:
@@ -267,7 +269,8 @@ def _parsed(data: str) -> JsonObject:
         chunk = _parsed_anyway(data)
     if not isinstance(chunk, dict):
         raise _malformed("it is no object")
-    return cast(JsonObject, chunk)
+    members: JsonObject = chunk  # pyright: ignore[reportUnknownVariableType]
+    return members
 
 
 def _parsed_anyway(data: str) -> JsonValue:

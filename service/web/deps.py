@@ -7,7 +7,7 @@ in threads, one after another, which costs more than everything else in a reques
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Query, Request
 
@@ -31,22 +31,26 @@ PAGE_MAX = 200
 
 async def application(request: Request) -> Application:
     """Give what the lifespan built."""
-    return cast(Application, request.state.application)
+    found: Application = request.state.application
+    return found
 
 
 async def settings(request: Request) -> Settings:
     """Give the settings in force."""
-    return cast(Settings, request.app.state.settings)
+    found: Settings = request.app.state.settings
+    return found
 
 
 async def caller(request: Request) -> Caller | None:
     """Say who asks; None where no key is asked for, and none was sent."""
-    return cast("Caller | None", request.scope.get(CALLER))
+    found: Caller | None = request.scope.get(CALLER)
+    return found
 
 
 async def owner(request: Request) -> OwnerId:
     """Say whose sessions and readings the caller may know of (K3)."""
-    return cast(Caller, request.scope[CALLER]).owner
+    found: Caller = request.scope[CALLER]
+    return found.owner
 
 
 def only_query(*names: str) -> Any:
