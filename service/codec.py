@@ -190,11 +190,10 @@ def parse_time(text: str) -> datetime:
 
 def to_json(value: object) -> JsonObject:
     """Turn a value of the core (a dataclass) into JSON members, with the API's names."""
-    members: Any = _to_json(value)
-    return members
+    return _to_json(value)
 
 
-def _to_json(value: object) -> JsonValue:
+def _to_json(value: object) -> Any:
     writer = _writer_of(type(value))
     return value if writer is None else writer(value)
 

@@ -9,12 +9,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
+from service.port_wire.problems import KeyReused
+
 MAX_ANSWERS = 10_000
 MAX_BYTES = 32 * 1024 * 1024
-
-
-class KeyReusedError(Exception):
-    """Say that a key came back with another call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,7 @@ class AnswerMemory:
         """Give the answer for the key, by `run` if the key is new; `run` must not raise.
 
         Raises:
-            KeyReusedError: the key is known with another fingerprint.
+            KeyReused: the key is known with another fingerprint.
         """
         entry = self._entries.get(key)
         if entry is None:
@@ -45,7 +43,7 @@ class AnswerMemory:
             self._entries[key] = entry
             entry.task.add_done_callback(self._finished)
         elif entry.fingerprint != fingerprint:
-            raise KeyReusedError
+            raise KeyReused
         # Shielded: a caller that leaves must not stop the tool, which the next one with this key waits for.
         return await asyncio.shield(entry.task)
 

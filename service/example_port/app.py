@@ -1,26 +1,24 @@
 """The HTTP application: `GET /tools`, `POST /calls`, `GET /healthz`.
 
-Above: `__main__`, tests. Below, in the order of a call: `incoming.py` reads it, `signatures.py` checks who wrote
-it, `answer_memory.py` lets it run once, `tools.py` runs it, `answers.py` writes what came out.
+Above: `__main__`, tests. Below, in the order of a call: `port_wire` reads it and checks who wrote it,
+`answer_memory.py` lets it run once, `tools.py` runs it, `answers.py` of `port_wire` writes what came out.
 """
 
 import logging
 from collections.abc import Sequence
-from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 
-from service.example_port.answer_memory import AnswerMemory, KeyReusedError
+from service.example_port.answer_memory import AnswerMemory
 from service.example_port.calculator import calculator_tools
 from service.example_port.clock import clock_tools
 from service.example_port.notes import note_tools
 from service.example_port.text_search import text_search_tools
 from service.example_port.tools import Call, Registry, Tool
 from service.example_port.weather import weather_tools
-from service.port_wire import problems
 from service.port_wire.answers import Failed, to_bytes, to_wire
-from service.port_wire.incoming import CallRequest, check_caller, idempotency_key, parse_call, read_body
-from service.port_wire.problems import Problem
+from service.port_wire.endpoints import json_answer, port_app
+from service.port_wire.incoming import CallRequest
 from service.port_wire.signatures import Signatures
 
 _log = logging.getLogger(__name__)
@@ -41,38 +39,16 @@ def create_app(
     """Build the app over some tools (else the example's), open to all callers without token and signatures (X5)."""
     registry = Registry(example_tools() if tools is None else tools)
     answers = memory or AnswerMemory()
-    # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
-    app = FastAPI(title="Example tool port", openapi_url=None, redirect_slashes=False)
-    problems.install(app)
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
+    async def list_tools() -> bytes:
+        return to_bytes({"tools": registry.specs()})
 
-    @app.get("/tools")
-    async def list_tools(request: Request) -> Response:
-        check_caller(request, token)
-        if signatures is not None:
-            signatures.check(request, b"")
-        return _json(to_bytes({"tools": registry.specs()}))
-
-    @app.post("/calls")
-    async def run_call(request: Request) -> Response:
-        check_caller(request, token)
-        body = await read_body(request)
-        if signatures is not None:
-            signatures.check_call(request, body)
-        key = idempotency_key(request)
-        asked = parse_call(body)
+    async def run_call(_: Request, asked: CallRequest, key: str | None) -> Response:
         if key is None:
-            return _json(await _run(registry, _to_call(asked)))
-        try:
-            return _json(await answers.answer(key, asked.fingerprint(), lambda: _run(registry, _to_call(asked))))
-        except KeyReusedError as error:
-            detail = "this Idempotency-Key was used for another call"
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail) from error
+            return json_answer(await _run(registry, _to_call(asked)))
+        return json_answer(await answers.answer(key, asked.fingerprint(), lambda: _run(registry, _to_call(asked))))
 
-    return app
+    return port_app("Example tool port", list_tools, run_call, token=token, signatures=signatures)
 
 
 def _to_call(asked: CallRequest) -> Call:
@@ -88,7 +64,3 @@ async def _run(registry: Registry, call: Call) -> bytes:
     except (TypeError, ValueError):
         _log.exception("tool %r gave what JSON cannot hold", call.tool)
         return to_bytes(to_wire(Failed(message="the tool's answer can't be written as JSON")))
-
-
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json")

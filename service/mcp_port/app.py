@@ -8,23 +8,21 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from http import HTTPStatus
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
 from service.mcp_port.catalogue import Catalogue, catalogue_of, tools_answer
 from service.mcp_port.config_file import ServerConfig
-from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls, KeyReused
+from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls
 from service.mcp_port.listed import CallFault, McpServers, ServerState
 from service.mcp_port.results import answer_of
 from service.mcp_port.servers import ServersOf
 from service.mcp_port.specs import OfferedTool
-from service.port_wire import problems
 from service.port_wire.answers import Answer, Failed, PendingApproval, to_bytes, to_wire
-from service.port_wire.incoming import CallRequest, check_caller, idempotency_key, parse_call, read_body
-from service.port_wire.problems import Problem
+from service.port_wire.endpoints import json_answer, port_app
+from service.port_wire.incoming import CallRequest
 from service.port_wire.signatures import Signatures
 
 LIST_WAIT_S = 5.0
@@ -48,53 +46,31 @@ def create_app(
     keyed: KeyedCalls | None = None,
 ) -> FastAPI:
     """Build the app over the servers of a file, or over others that run already."""
-    port = _Port(configs, servers)
+    # Servers that are given run already.
+    own = ServersOf(configs)
+    port = _Port(configs, servers or own)
     calls = keyed or KeyedCalls()
-    # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
-    app = FastAPI(title="MCP tool port", openapi_url=None, redirect_slashes=False, lifespan=port.lifespan)
-    problems.install(app)
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with own if servers is None else nullcontext():
+            yield
 
-    @app.get("/tools")
-    async def list_tools(request: Request) -> Response:
-        check_caller(request, token)
-        if signatures is not None:
-            signatures.check(request, b"")
-        return _json(await port.tools())
-
-    @app.post("/calls")
-    async def run_call(request: Request) -> Response:
-        check_caller(request, token)
-        body = await read_body(request)
-        if signatures is not None:
-            signatures.check_call(request, body)
-        key, asked = idempotency_key(request), parse_call(body)
+    async def run_call(request: Request, asked: CallRequest, key: str | None) -> Response:
         trace = _trace_of(request)
         if key is None:
             return await _unless_left(request, port.run(asked, trace))
         return await _unless_left(request, _once(calls, key, asked, lambda: port.run(asked, trace)))
 
-    return app
+    return port_app("MCP tool port", port.tools, run_call, token=token, signatures=signatures, lifespan=lifespan)
 
 
 class _Port:
     """What the servers offer, and how one of their tools is run."""
 
-    def __init__(self, configs: Sequence[ServerConfig], servers: McpServers | None) -> None:
+    def __init__(self, configs: Sequence[ServerConfig], servers: McpServers) -> None:
         self._configs = configs
-        self._given = servers
-        self._servers: McpServers = servers or ServersOf(configs)
-
-    @asynccontextmanager
-    async def lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
-        if isinstance(self._servers, ServersOf):
-            async with self._servers:
-                yield
-        else:
-            yield
+        self._servers = servers
 
     async def tools(self) -> bytes:
         await self._servers.settled(LIST_WAIT_S)
@@ -161,9 +137,6 @@ async def _once(
 ) -> bytes:
     try:
         return await calls.answer(key, asked.fingerprint(), run)
-    except KeyReused as error:
-        detail = "this Idempotency-Key was used for another call"
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail) from error
     except AlreadyRun as error:
         return to_bytes(to_wire(Failed(message=str(error))))
 
@@ -175,7 +148,7 @@ async def _unless_left(request: Request, work: Coroutine[None, None, bytes]) -> 
     try:
         await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if doing.done():
-            return _json(doing.result())
+            return json_answer(doing.result())
         return Response(status_code=_LEFT)
     finally:
         doing.cancel()
@@ -192,7 +165,3 @@ async def _left(request: Request) -> None:
 def _trace_of(request: Request) -> str | None:
     given = request.headers.get("traceparent", "")
     return given if _TRACEPARENT.fullmatch(given) else None
-
-
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json")

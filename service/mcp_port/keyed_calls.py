@@ -12,12 +12,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from service.port_wire.problems import KeyReused
+
 MAX_BYTES = 32 * 1024 * 1024
 MAX_KEYS = 1_000_000
-
-
-class KeyReused(Exception):
-    """A key came back with another call."""
 
 
 class AlreadyRun(Exception):

@@ -18,6 +18,14 @@ class Problem(HTTPException):
         self.code = code
 
 
+class KeyReused(Problem):
+    """Refuse an idempotency key that came back with another call."""
+
+    def __init__(self) -> None:
+        detail = "this Idempotency-Key was used for another call"
+        super().__init__(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_mismatch", detail)
+
+
 async def _render(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error

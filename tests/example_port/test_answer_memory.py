@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from service.example_port.answer_memory import AnswerMemory, KeyReusedError
+from service.example_port.answer_memory import AnswerMemory
+from service.port_wire.problems import KeyReused
 from tests.example_port.port_client import BOUND_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X5")]
@@ -57,7 +58,7 @@ async def test_a_key_in_flight_is_refused_for_another_call() -> None:
     first = asyncio.create_task(memory.answer("k", b"f", runs.run))
     async with asyncio.timeout(BOUND_S):
         await checkpoint()
-        with pytest.raises(KeyReusedError):
+        with pytest.raises(KeyReused):
             await memory.answer("k", b"g", runs.run)
         runs.gate.set()
         await first

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls, KeyReused
+from service.mcp_port.keyed_calls import AlreadyRun, KeyedCalls
+from service.port_wire.problems import KeyReused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("X1", "S4")]
 

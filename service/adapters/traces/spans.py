@@ -16,10 +16,11 @@ from opentelemetry.trace import Span, Status, StatusCode
 
 from service.adapters.traces import names
 from service.adapters.traces.messages import answer_of, answer_text, cut
-from service.core.completion_events import Completion
+from service.core.completion_events import Completion, CompletionUsage
 from service.core.errors import ModelFailure
 from service.core.reading.records import ReadingOutcome
 from service.core.records import Outcome, ResultStatus
+from service.core.tool_port import AnswerStatus
 from service.core.trace_context import TraceContext
 from service.core.usage import UsageTotals
 from service.ports.meter import ReadingCost, TurnCost
@@ -29,7 +30,7 @@ StartChat = Callable[[Span, ChatAsked], "Chat"]
 StartTool = Callable[[Span, ToolCalled], "Tool"]
 StartWait = Callable[[Span], "Piece"]
 
-_NO_ERROR = frozenset({ResultStatus.OK.value, ResultStatus.REPEATED.value, "result", "pending_approval"})
+_NO_ERROR = frozenset({ResultStatus.OK, ResultStatus.REPEATED, AnswerStatus.RESULT, AnswerStatus.PENDING_APPROVAL})
 
 
 class Piece:
@@ -68,7 +69,7 @@ class Piece:
         self.span.set_attribute(names.ERROR_TYPE, kind)
         self.span.set_status(Status(StatusCode.ERROR))
 
-    def _used(self, usage: UsageTotals) -> None:
+    def _used(self, usage: UsageTotals | CompletionUsage) -> None:
         self.span.set_attributes(
             {
                 names.INPUT_TOKENS: usage.prompt_tokens,
@@ -93,16 +94,8 @@ class Chat(Piece):
 
     def ended(self, completion: Completion) -> None:
         """Take note of what came."""
-        usage = completion.usage
-        self.span.set_attributes(
-            {
-                names.FINISH_REASONS: (completion.finish_reason,),
-                names.INPUT_TOKENS: usage.prompt_tokens,
-                names.CACHE_READ_TOKENS: usage.cached_tokens,
-                names.OUTPUT_TOKENS: usage.completion_tokens,
-                names.REASONING_TOKENS: usage.reasoning_tokens,
-            }
-        )
+        self._used(completion.usage)
+        self.span.set_attribute(names.FINISH_REASONS, (completion.finish_reason,))
         if completion.estimated:
             self.span.set_attribute(names.ESTIMATED, True)
         if self._content:
