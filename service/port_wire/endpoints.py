@@ -33,7 +33,14 @@ def port_app(
 ) -> FastAPI:
     """Build the app of a port, open to all callers without token and signatures."""
     # Turnkeeper follows no redirect (K4), so `/tools/` has to be a clear 404.
-    app = FastAPI(title=title, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
+    app = FastAPI(
+        title=title,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        # What is called here goes nowhere, whatever the environment sets up for programs of this framework.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
     problems.install(app)
 
     @app.get("/healthz")

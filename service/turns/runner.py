@@ -33,17 +33,21 @@ Ending = Callable[[TurnState, PartialAnswer], tuple[Record, ...]]
 
 @dataclass(slots=True)
 class TurnRun:
-    """A turn in progress; `cancelled` is set before its task is cancelled, and tells a cancel from a shutdown."""
+    """A turn in progress; `cancelled` is set before its task is cancelled, and tells a cancel from a shutdown.
+
+    `ending` is set as soon as it is sure that the turn ends, for whatever reason.
+    """
 
     live: LiveSession
     turn: TurnId
     begun: bool = False
     cancelled: bool = False
+    ending: bool = False
     task: asyncio.Task[None] | None = None
 
     def cancel(self) -> None:
-        """Cancel the turn; only the first time, so that the writing of its end is left alone."""
-        if not self.cancelled and self.task is not None:
+        """Cancel the turn; only the first time, and not once it ends: the writing of its end is left alone."""
+        if not self.cancelled and not self.ending and self.task is not None:
             self.cancelled = True
             # A task that is cancelled before its first step never takes it, and nobody would end the turn.
             if self.begun:
@@ -90,21 +94,21 @@ class TurnRunner:
         bind_contextvars(session=live.id, turn=run.turn)
         with self._tracer.turn(_begun(live, run.turn)) as live.span:
             if run.cancelled:
-                await self._end_now(live, of_cancel)
+                await self._end_now(run, of_cancel)
                 return
             try:
                 await self._perform(live)
             except asyncio.CancelledError:
                 if not run.cancelled:
                     raise
-                await self._end_now(live, of_cancel)
+                await self._end_now(run, of_cancel)
             except _TimeUp:
-                await self._end_now(live, of_time_up)
+                await self._end_now(run, of_time_up)
             except StoreFailure as failure:
-                await self._end_broken(live, ErrorKind.STORE, str(failure))
+                await self._end_broken(run, ErrorKind.STORE, str(failure))
             except Exception as defect:
                 # The outermost place: a defect of ours ends the turn, never the service.
-                await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
+                await self._end_broken(run, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
                 log.exception("turn.defect", session=live.id, turn=run.turn)
 
     async def _perform(self, live: LiveSession) -> None:
@@ -153,7 +157,9 @@ class TurnRunner:
                 return
             await self._clock.sleep(left_s)
 
-    async def _end_now(self, live: LiveSession, ending: Ending) -> None:
+    async def _end_now(self, run: TurnRun, ending: Ending) -> None:
+        # No await before: a cancel that comes from now on would leave the turn without its end.
+        run.ending, live = True, run.live
         try:
             await self._handoffs.cancel_child(live)
             effect = next_effect(live.state, live.toolset)
@@ -168,12 +174,13 @@ class TurnRunner:
             partial = step.left_behind() if step is not None else PartialAnswer()
             await live.append(*ending(live.state, partial))
         except StoreFailure as failure:
-            await self._end_broken(live, ErrorKind.STORE, str(failure))
+            await self._end_broken(run, ErrorKind.STORE, str(failure))
         except Exception as defect:
-            await self._end_broken(live, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
+            await self._end_broken(run, ErrorKind.INTERNAL, f"an internal error: {type(defect).__name__}")
             log.exception("turn.defect", session=live.id, turn=live.state.turn)
 
-    async def _end_broken(self, live: LiveSession, kind: ErrorKind, message: str) -> None:
+    async def _end_broken(self, run: TurnRun, kind: ErrorKind, message: str) -> None:
+        run.ending, live = True, run.live
         try:
             await self._handoffs.cancel_child(live)
             await live.append(*of_error(live.state, kind, message))

@@ -97,6 +97,8 @@ def create_app(settings: Settings, build: Build = bootstrap.build, keys: ApiKeys
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        # Else it sends what callers say to whatever the environment names, or to a provider of the process (K4).
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.settings = settings
     problems.install(app)

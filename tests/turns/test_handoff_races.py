@@ -20,6 +20,7 @@ from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, ask_for, say
 from tests.turns.handing_over import AGENTS, children_of, hand_over
 from tests.turns.turn_facts import LaterIds, end_of
+from tests.web.stepped import settle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("G2", "T13")]
 
@@ -27,7 +28,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.rules("G2", "T13")]
 class SlowLog(MemoryLog):
     """A store that takes its time for a child, and makes it also when nobody waits for that any more.
 
-    It asks for `may_write` before, and for `may_answer` behind the write. `refused` writes to a session fail.
+    It asks for `may_write` before, and for `may_answer` behind the write. `refused` writes to a session fail; while
+    `held` is there they wait for it, and tell `holds`.
     """
 
     def __init__(self) -> None:
@@ -37,6 +39,8 @@ class SlowLog(MemoryLog):
         self.may_write = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.refused = 0
+        self.held: asyncio.Event | None = None
+        self.holds = asyncio.Event()
         self._writing: set[asyncio.Task[Sequence[StoredRecord]]] = set()
 
     def hurry(self) -> None:
@@ -63,6 +67,9 @@ class SlowLog(MemoryLog):
         if self.refused:
             self.refused -= 1
             raise StoreFailure("the disk is full")
+        if self.held is not None:
+            self.holds.set()
+            await self.held.wait()
         return await super().append(*what, **how)
 
 
@@ -186,4 +193,28 @@ async def test_a_child_that_can_not_be_ended_at_once_does_not_leave_its_parent_o
     end = await end_of(house, session)
     assert (end.outcome, end.error and end.error.kind) == (Outcome.FAILED, ErrorKind.STORE)
     assert (await child_turn(house, session)).outcome is Outcome.CANCELLED
+    assert await log.busy_sessions() == []
+
+
+@pytest.mark.rules("S5", "T12")
+async def test_a_cancel_while_a_turn_whose_time_is_up_waits_for_its_childs_end_leaves_neither_open() -> None:
+    log, clock = SlowLog(), HandClock()
+    log.hurry()
+    held = say("Green", before_end=asyncio.Event())
+    limits = Limits(turn_time_s=5)
+    house = House(ScriptedLlama(ask_for(hand_over()), held), log=log, agents=AGENTS, clock=clock, limits=limits)
+    session = await house.session()
+    turn = await house.start(session)
+    await held.streaming.wait()
+
+    log.held = asyncio.Event()
+    clock.pass_s(6)
+    await log.holds.wait()
+    cancelling = asyncio.create_task(house.sessions.cancel(session, turn, LOCAL_OWNER))
+    await settle()
+    log.held.set()
+    view, _ = await cancelling
+
+    assert (view.outcome, view.limit) == (Outcome.TURN_LIMIT, Limit.TURN_TIME)
+    assert (await child_turn(house, session)).outcome in (Outcome.CANCELLED, Outcome.TURN_LIMIT)
     assert await log.busy_sessions() == []
