@@ -13,7 +13,7 @@ from typing import cast
 
 import structlog
 from sse_starlette.sse import EventSourceResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from service.bootstrap import Application, Metrics
 from service.turns.events import Event
@@ -45,6 +45,7 @@ class EventStream(EventSourceResponse):
     """
 
     media_type = EVENT_STREAM
+    raw_headers: list[tuple[bytes, bytes]]
     at_once: AtOnce | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,6 +71,13 @@ class EventStream(EventSourceResponse):
         if stream.is_stuck:
             # The server closes the connection, because the response is incomplete.
             log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
+
+    def taken_head(self) -> Message:
+        """Give what begins the response, once; what was needed for that alone takes no memory while the stream lasts."""
+        headers, self.raw_headers = self.raw_headers, []
+        # The library's, for ways of sending that are not used here.
+        vars(self).pop("_send_lock", None)
+        return {"type": "http.response.start", "status": self.status_code, "headers": headers}
 
     @property
     def frames(self) -> AsyncGenerator[bytes]:
@@ -152,8 +160,7 @@ class _Sending:
         self._task = asyncio.current_task()
         self._timer = self._loop.call_later(min(self._ping_s, self._patience_s), self._look)
         try:
-            start = {"type": "http.response.start", "status": stream.status_code, "headers": stream.raw_headers}
-            await self._send_head(start)
+            await self._send_head(stream.taken_head())
             if stream.at_once is not None:
                 stream.at_once.connect(self)
             async for frame in stream.frames:
