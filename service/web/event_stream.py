@@ -73,7 +73,7 @@ class EventStream(EventSourceResponse):
             log.info("stream.reader_dropped", path=scope["path"], after_s=self.send_timeout)
 
     def taken_head(self) -> Message:
-        """Give what begins the response, once; what was needed for that alone takes no memory while the stream lasts."""
+        """Give what begins the response, once; what only that needs takes no memory while the stream lasts."""
         headers, self.raw_headers = self.raw_headers, []
         # The library's, for ways of sending that are not used here.
         vars(self).pop("_send_lock", None)

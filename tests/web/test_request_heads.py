@@ -9,7 +9,7 @@ import logging
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.web.bounded import CREATE, LIVE, bounded
+from tests.web.bounded import CREATE, LIVE, RawClient, bounded
 from tests.web.fakes import FakeApplication
 from tests.web.serving import within_bound
 from tests.web.stepped import settle
@@ -169,33 +169,35 @@ async def test_requests_sent_ahead_are_answered_in_order_and_not_kept_without_bo
 
 
 async def test_what_is_sent_ahead_on_one_connection_is_never_answered_on_another() -> None:
-    begun, going_on = asyncio.Semaphore(0), asyncio.Event()
+    begun, going_on = asyncio.Semaphore(0), {name: asyncio.Event() for name in (b"/a", b"/b", b"/c")}
 
     async def echoing(scope: Scope, receive: Receive, send: Send) -> None:
         begun.release()
-        await going_on.wait()
         path: bytes = scope["raw_path"]
-        length = str(len(path)).encode()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await going_on[path[:2]].wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
         await send({"type": "http.response.body", "body": path})
 
     def asked(*paths: str) -> bytes:
         return b"".join(LIVE.replace(b"/livez", path.encode()) for path in paths)
 
-    async with bounded(app=echoing) as service:
-        async with (
-            service.client(asked("/a1", "/a2")) as first,
-            service.client(asked("/b1", "/b2")) as second,
-            service.client(asked("/c1")) as third,
-        ):
-            for _ in range(3):
-                await begun.acquire()
-            going_on.set()
-            answers = [[(await client.answer())[-3:] for _ in range(2)] for client in (second, first)]
-            third.send(asked("/c2"))
-            answers.append([(await third.answer())[-3:] for _ in range(2)])
+    async def answered(client: RawClient, name: bytes) -> list[bytes]:
+        going_on[name].set()
+        return [(await client.answer())[-3:] for _ in range(2)]
 
-    assert answers == [[b"/b1", b"/b2"], [b"/a1", b"/a2"], [b"/c1", b"/c2"]]
+    async with (
+        bounded(app=echoing) as service,
+        service.client(asked("/a1", "/a2")) as first,
+        service.client(asked("/b1", "/b2")) as second,
+        service.client(asked("/c1")) as third,
+    ):
+        for _ in range(3):
+            await begun.acquire()
+        # The last one that sent ahead is the first whose turn comes.
+        assert await answered(second, b"/b") == [b"/b1", b"/b2"]
+        assert await answered(first, b"/a") == [b"/a1", b"/a2"]
+        third.send(asked("/c2"))
+        assert await answered(third, b"/c") == [b"/c1", b"/c2"]
 
 
 async def test_a_stream_ends_with_its_client_whatever_was_sent_ahead() -> None:
