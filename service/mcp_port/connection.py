@@ -19,9 +19,10 @@ from mcp_types import Implementation, Tool, ToolListChangedNotification
 
 from service import __version__
 from service.mcp_port.config_file import ServerConfig, StdioServer
+from service.mcp_port.ending import Ending
 from service.mcp_port.faults import EndlessList
 from service.mcp_port.http import http_transport
-from service.mcp_port.stdio import Ending, stdio_transport
+from service.mcp_port.stdio import stdio_transport
 
 NAME = "turnkeeper-mcp-port"
 
@@ -34,7 +35,7 @@ Mode = Literal["auto", "legacy"]
 
 @asynccontextmanager
 async def connected(config: ServerConfig, ending: Ending, on_change: OnChange, mode: Mode) -> AsyncGenerator[Client]:
-    """Connect to a server; `on_change` is called when it says that its tools changed, `ending` told of a program's end.
+    """Connect to a server; `on_change` is called when it says that its tools changed, `ending` told how it ends.
 
     Raises:
         Exception: there is no server, or none that speaks MCP; the SDK raises many kinds, in groups too.
@@ -48,7 +49,7 @@ async def connected(config: ServerConfig, ending: Ending, on_change: OnChange, m
     if isinstance(server, StdioServer):
         transport = stdio_transport(config.name, server, ending)
     else:
-        transport = http_transport(server)
+        transport = http_transport(server, ending)
     info = Implementation(name=NAME, version=__version__)
     async with AsyncExitStack() as stack:
         client = Client(transport, mode=mode, client_info=info, cache=None, message_handler=heard)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
-from service.mcp_port.http import PACKED
+from service.mcp_port.http import PACKED, STATUS
 from service.mcp_port.stdio import TOO_LONG
 
 NO_MCP = "does not answer as an MCP server does"
@@ -40,6 +41,14 @@ def is_too_long(error: MCPError) -> bool:
     return TOO_LONG in error.message or (error.code == CONNECTION_CLOSED and "byte limit" in error.message)
 
 
+def refused(error: MCPError) -> str | None:
+    """Say which status a server refused with that used no words of MCP; None where the error is another one."""
+    if error.code != INTERNAL_ERROR or not error.message.startswith(STATUS):
+        return None
+    status = error.message.removeprefix(STATUS)
+    return f"answers with HTTP {status}{_STATUSES.get(status, '')}" if _NUMBER.fullmatch(status) else None
+
+
 def is_lost(error: MCPError) -> bool:
     """Say whether the connection ended, rather than the server answering with an error."""
     return error.code in (CONNECTION_CLOSED, INVALID_REQUEST) and error.message.startswith(_LOST)
@@ -62,6 +71,14 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
 )
 """The first line that fits is said."""
 
+_NUMBER = re.compile(r"[45]\d\d")
+_STATUSES = {
+    "401": ": it asks for a login; put a token into its headers in the file",
+    "403": ": it refuses whoever has these headers",
+    "405": ": is the path of its url right?",
+    "429": ": it is asked too often",
+}
+
 # What the SDK says itself of a connection that ended. Servers use the same code for errors of theirs.
 _LOST = ("Connection closed", "SSE stream ", "Session terminated")
 
@@ -79,7 +96,9 @@ def _words(error: BaseException) -> str | None:
         return "closed the connection"
     if error.code == REQUEST_TIMEOUT:
         return "did not answer in time"
-    return "refuses what every MCP client asks first, or asks for a login"
+    if error.code == METHOD_NOT_FOUND:
+        return "knows nothing of what every MCP client asks first: is the path of its url right?"
+    return refused(error) or "refuses what every MCP client asks first"
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -1,5 +1,8 @@
 """A server at an address, over Streamable HTTP: the SDK's transport, over a client that reads no more than a bound.
 
+What the SDK leaves open is settled here: a server that has lost our session, as one that was started again has, is told
+of, and what a refusal without words of MCP means is said.
+
 Nothing comes from the environment: no proxy, no login. Redirects are followed within the address's own origin only,
 which is the SDK's rule, so that headers with secrets go nowhere else.
 """
@@ -9,20 +12,31 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from service.mcp_port.bounded_lines import MAX_LINE_BYTES
 from service.mcp_port.config_file import HttpServer
+from service.mcp_port.ending import LOST_SESSION, Ending
 from service.mcp_port.stdio import TOO_LONG
 
 CONNECT_TIMEOUT_S = 10.0
 
-
 PACKED = "answers packed, though it was asked not to"
+
+STATUS = "HTTP status "
+"""Begins the message of the error that stands for a refusal without words of MCP; the number follows."""
+
+_SESSION = "mcp-session-id"
+# A server that hangs can't be told that its session ends, and nobody waits for that.
+_END_WITHIN_S = 2.0
+_REFUSAL_WITHIN_S = 10.0
+_REFUSAL_BYTES = 64 * 1024
 
 
 class Unread(httpx2.StreamError):
@@ -30,10 +44,10 @@ class Unread(httpx2.StreamError):
 
 
 @asynccontextmanager
-async def http_transport(server: HttpServer) -> AsyncGenerator[TransportStreams]:
-    """Give the streams of messages; nothing is sent before the first one is."""
+async def http_transport(server: HttpServer, ending: Ending) -> AsyncGenerator[TransportStreams]:
+    """Give the streams of messages; nothing is sent before the first one is. `ending` is told of a lost session."""
     # It reads the system's certificates, and modules the first time, which is nothing for the loop.
-    transport = await asyncio.to_thread(_bounded_transport)
+    transport = await asyncio.to_thread(_bounded_transport, ending)
     client = httpx2.AsyncClient(
         # Unpacked, an answer may be longer than it came.
         headers={**server.headers, "Accept-Encoding": "identity"},
@@ -50,23 +64,51 @@ async def http_transport(server: HttpServer) -> AsyncGenerator[TransportStreams]
         yield streams
 
 
-def _bounded_transport() -> httpx2.AsyncBaseTransport:
-    return _Bounded(httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False))
+def _bounded_transport(ending: Ending) -> httpx2.AsyncBaseTransport:
+    return _Bounded(httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False), ending)
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
     """Ends an answer that is no event stream where it passes the bound, and one that comes packed at once."""
 
-    def __init__(self, within: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, within: httpx2.AsyncBaseTransport, ending: Ending) -> None:
         self._within = within
+        self._ending = ending
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "DELETE":
+            return await self._end_session(request)
         response = await self._within.handle_async_request(request)
+        if request.method == "POST" and response.status_code >= HTTPStatus.BAD_REQUEST:
+            return await self._refusal(request, response)
         packed = response.headers.get("content-encoding", "identity").strip().lower() != "identity"
         if packed or not response.headers.get("content-type", "").startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # the transport is async
             response.stream = _PackedStream(response.stream) if packed else _BoundedStream(response.stream)
         return response
+
+    async def _end_session(self, request: httpx2.Request) -> httpx2.Response:
+        self._ending.is_ours()
+        async with asyncio.timeout(_END_WITHIN_S):
+            response = await self._within.handle_async_request(request)
+            await response.aclose()
+        return httpx2.Response(response.status_code, request=request)
+
+    async def _refusal(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Give a refusal as an error of MCP's, if it is none: the SDK throws away which status it was."""
+        status, body = response.status_code, await _beginning(response)
+        if _SESSION in request.headers and _is_lost(status, body):
+            self._ending.end(LOST_SESSION)
+        if not _is_error(body):
+            if status == HTTPStatus.NOT_FOUND:
+                # The SDK knows what it means before there is a session.
+                return httpx2.Response(status, request=request)
+            error = JSONRPCError(
+                jsonrpc="2.0", id=None, error=ErrorData(code=INTERNAL_ERROR, message=f"{STATUS}{status}")
+            )
+            body = error.model_dump_json(by_alias=True).encode()
+        headers = {"content-type": "application/json"}
+        return httpx2.Response(status, headers=headers, content=body, request=request)
 
     async def aclose(self) -> None:
         await self._within.aclose()
@@ -92,3 +134,30 @@ class _PackedStream(_BoundedStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         raise Unread(PACKED)
         yield b""
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    """Read the beginning of a refusal, which says why, and close it."""
+    body = b""
+    # Whatever is wrong with it, its status is known.
+    with suppress(httpx2.TransportError, TimeoutError):
+        async with asyncio.timeout(_REFUSAL_WITHIN_S):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)  # the transport is async
+            async for chunk in response.stream:
+                body += chunk
+                if len(body) > _REFUSAL_BYTES:
+                    break
+    await response.aclose()
+    return body
+
+
+def _is_lost(status: int, body: bytes) -> bool:
+    """Say whether a session is not known any more: 404 in MCP, 400 with a word about it in many servers."""
+    return status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and b"session" in body.lower())
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        return isinstance(jsonrpc_message_adapter.validate_json(body, by_name=False), JSONRPCError)
+    except ValueError:
+        return False

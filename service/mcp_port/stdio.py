@@ -25,6 +25,7 @@ from mcp_types import CONNECTION_CLOSED, ErrorData, JSONRPCError, jsonrpc_messag
 
 from service.mcp_port.bounded_lines import MAX_LINE_BYTES, BoundedLines, TooLong
 from service.mcp_port.config_file import StdioServer
+from service.mcp_port.ending import Ending
 from service.mcp_port.environment import environment_of
 
 TOO_LONG = f"answered with more than {MAX_LINE_BYTES // 1024**2} MiB, which is too much"
@@ -35,25 +36,6 @@ _READ_BYTES = 64 * 1024
 _LOGGED_CHARACTERS = 500
 
 _log = logging.getLogger(__name__)
-
-
-class Ending:
-    """How a connection ended: `said` is why, in one line, once `came` is set."""
-
-    def __init__(self) -> None:
-        self.came = asyncio.Event()
-        self.said = ""
-        self._is_ours = False
-
-    def end(self, said: str) -> None:
-        """Say that it has ended; only the first reason counts, and none once we end it."""
-        if not self._is_ours and not self.came.is_set():
-            self.said = said
-            self.came.set()
-
-    def is_ours(self) -> None:
-        """Take note that what ends it from now on is us."""
-        self._is_ours = True
 
 
 @asynccontextmanager

@@ -19,9 +19,10 @@ from pydantic import ValidationError
 
 from service.mcp_port.config_file import ServerConfig
 from service.mcp_port.connection import Mode, connected, tools_of
-from service.mcp_port.faults import input_wanted, is_lost, is_too_long, reason_of
+from service.mcp_port.ending import Ending
+from service.mcp_port.faults import input_wanted, is_lost, is_too_long, reason_of, refused
 from service.mcp_port.listed import CallFault, ServerState, ServerTools
-from service.mcp_port.stdio import TOO_LONG, Ending
+from service.mcp_port.stdio import TOO_LONG
 
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
@@ -54,6 +55,7 @@ class Supervisor:
         self._tools: tuple[Tool, ...] = ()
         self._said = "is being started"
         self._state = ServerState.STARTING
+        self._ending = Ending()
         self._broken = asyncio.Event()
         self._changed = asyncio.Event()
         self.settled = asyncio.Event()
@@ -66,10 +68,19 @@ class Supervisor:
 
     async def run(self) -> None:
         """Start it, again and again, until cancelled."""
+        this = asyncio.current_task()
+        assert this is not None  # a coroutine runs in one
         failures = 0
         while True:
             begun = self._now()
             reason = await self._one_life("legacy" if failures % 2 else "auto")
+            if this.cancelling():
+                # A connection that broke in the same moment has taken its place.
+                raise asyncio.CancelledError
+            if self._ending.lost_session and self._now() - begun >= FIRST_WAIT_S:
+                _log.info("server %s %s; a new one begins", self._config.name, reason)
+                self._begins_anew()
+                continue
             if self._state is ServerState.UP and self._now() - begun >= STEADY_S:
                 failures = 0
             wait = wait_s(failures)
@@ -81,7 +92,8 @@ class Supervisor:
 
     async def _one_life(self, mode: Mode) -> str:
         """Run it until it ends, and say why it did."""
-        ending, self._broken = Ending(), asyncio.Event()
+        ending = self._ending = Ending()
+        self._broken = asyncio.Event()
         within_s = self._config.start_timeout_s
         try:
             with anyio.fail_after(within_s) as start:
@@ -135,6 +147,16 @@ class Supervisor:
         try:
             async with asyncio.timeout(timeout_s):
                 client = await self._connected()
+                ending = self._ending
+                try:
+                    return self._seen(await client.call_tool(tool, arguments, meta=meta))
+                except MCPError:
+                    if not ending.lost_session:
+                        raise
+                # It was not carried out, for want of a session; once more, in a new one.
+                if ending is self._ending:
+                    self._begins_anew()
+                client = await self._connected()
                 return self._seen(await client.call_tool(tool, arguments, meta=meta))
         except TimeoutError:
             if client is None:
@@ -149,6 +171,11 @@ class Supervisor:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise self._fault("ended while the call ran; it may have taken effect") from error
 
+    def _begins_anew(self) -> None:
+        """Take note that a session is lost, so that calls wait for the next one."""
+        self._client, self._state, self._said = None, ServerState.STARTING, "is being started"
+        self.settled.clear()
+
     async def _connected(self) -> Client:
         if self._client is None and not self.settled.is_set():
             await self.settled.wait()
@@ -159,6 +186,9 @@ class Supervisor:
     def _told(self, error: MCPError) -> CallToolResult:
         if is_too_long(error):
             raise self._fault(TOO_LONG) from error
+        refusal = refused(error)
+        if refusal is not None:
+            raise self._fault(refusal) from error
         if is_lost(error):
             self._broken.set()
             raise self._fault("ended while the call ran; it may have taken effect") from error

@@ -195,11 +195,11 @@ async def silent(exchange: Exchange) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (status(401), "refuses what every MCP client asks first, or asks for a login"),
-        (status(404), "refuses what every MCP client asks first, or asks for a login"),
-        (status(500), "refuses what every MCP client asks first, or asks for a login"),
-        (no_json, "refuses what every MCP client asks first, or asks for a login"),
-        (redirect, "refuses what every MCP client asks first, or asks for a login"),
+        (status(401), "answers with HTTP 401: it asks for a login; put a token into its headers in the file"),
+        (status(404), "knows nothing of what every MCP client asks first: is the path of its url right?"),
+        (status(500), "answers with HTTP 500"),
+        (no_json, "refuses what every MCP client asks first"),
+        (redirect, "refuses what every MCP client asks first"),
         (bomb, "answers packed, though it was asked not to"),
         (endless, "answered with more than 8 MiB, which is too much"),
         (silent, "did not start within 0.7 s"),

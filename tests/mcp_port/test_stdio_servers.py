@@ -100,7 +100,7 @@ def test_the_wait_before_a_start_doubles_and_ends_at_a_minute(failures: int, wai
         (odd("silent", start_timeout_s=0.5), "did not start within 0.5 s"),
         (odd("dies-at-once"), "ended with exit code 7"),
         (odd("closes-output"), "closed its output and goes on"),
-        (odd("refuses"), "refuses what every MCP client asks first, or asks for a login"),
+        (odd("refuses"), "refuses what every MCP client asks first"),
         (odd("endless-list"), "has a list of tools with more than 100 pages"),
         (odd("deaf", start_timeout_s=0.5), "did not start within 0.5 s"),
         (

@@ -1,0 +1,116 @@
+"""Servers with sessions: one that forgets them, refuses, goes away, or never lets one end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.mcp_port import http
+from service.mcp_port.config_file import HttpServer, ServerConfig
+from service.mcp_port.listed import CallFault, ServerState
+from service.mcp_port.servers import ServersOf
+from tests.mcp_port.odd import BOUND_S, HandClock, call, heard_log, running, server_of
+from tests.mcp_port.session_server import SessionServer, not_found
+
+pytestmark = pytest.mark.anyio
+
+
+def at(server: SessionServer) -> ServerConfig:
+    return ServerConfig(name="odd", transport=HttpServer(url=f"{server.url}/mcp", headers={}))
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        (404, b""),
+        (404, b"<p>Not found</p>"),
+        (404, not_found(None)),
+        (404, not_found("server-error")),
+        (400, b'{"error": "No valid session ID provided"}'),
+        (400, not_found(None)),
+    ],
+    ids=["404", "404, a page", "404 of MCP", "404 of MCP with an id", "400", "400 of MCP"],
+)
+async def test_a_call_in_a_session_that_the_server_has_forgotten_is_made_in_a_new_one(lost: tuple[int, bytes]) -> None:
+    clock = HandClock()
+    async with SessionServer(lost) as server, running(at(server), clock=clock) as servers:
+        assert await call(servers, "which") == "session-1"
+        clock.time += 60
+        server.forget()
+
+        both = await asyncio.gather(call(servers, "which"), call(servers, "which"))
+
+        assert both == ["session-2", "session-2"]
+        assert server_of(servers).state is ServerState.UP
+        assert (server.begun, server.calls, clock.slept) == (2, 3, [])
+
+
+async def test_a_server_that_forgets_each_session_at_once_is_tried_after_waits_as_one_that_does_not_start() -> None:
+    clock = HandClock()
+    async with SessionServer() as server:
+        server.forgets_at_once = True
+        async with running(at(server), clock=clock) as servers:
+            with pytest.raises(CallFault) as raised:
+                await call(servers, "which")
+            async with asyncio.timeout(BOUND_S):
+                await clock.asleep.wait()
+
+            said = "does not know this session any more; the next try is 1 s later"
+            assert (server_of(servers).said, server.begun) == (said, 1)
+            assert str(raised.value).removeprefix("the MCP server odd ") == said
+
+
+async def test_a_400_that_says_nothing_of_sessions_is_the_calls_own() -> None:
+    async with SessionServer() as server, running(at(server)) as servers:
+        server.refuses = 400
+        with pytest.raises(CallFault, match=r"^the MCP server odd answers with HTTP 400$"):
+            await call(servers, "which")
+        server.refuses = None
+        assert await call(servers, "which") == "session-1"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "answers with HTTP 401: it asks for a login; put a token into its headers in the file"),
+        (403, "answers with HTTP 403: it refuses whoever has these headers"),
+        (429, "answers with HTTP 429: it is asked too often"),
+        (503, "answers with HTTP 503"),
+    ],
+)
+async def test_a_call_that_is_refused_without_words_of_mcp_says_how(status: int, said: str) -> None:
+    async with SessionServer() as server, running(at(server)) as servers:
+        server.refuses = status
+        with pytest.raises(CallFault) as raised:
+            await call(servers, "which")
+        server.refuses = None
+
+        assert str(raised.value) == f"the MCP server odd {said}"
+        assert await call(servers, "which") == "session-1"
+
+
+async def test_a_server_that_lets_no_session_end_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_END_WITHIN_S", 0.05)
+    async with SessionServer() as server:
+        server.is_deaf = True
+        async with asyncio.timeout(BOUND_S), running(at(server)) as servers:
+            assert await call(servers, "which") == "session-1"
+
+
+@pytest.mark.parametrize("rounds", range(8))
+async def test_the_end_of_the_port_is_not_lost_on_a_server_that_goes_away_in_the_same_moment(rounds: int) -> None:
+    with heard_log() as log:
+        async with asyncio.timeout(BOUND_S):
+            async with SessionServer() as server:
+                # Real pauses: a try behind the end would be seen in the log.
+                servers = ServersOf([at(server)])
+                await servers.__aenter__()
+                await servers.settled(BOUND_S)
+            with pytest.raises(CallFault):
+                await call(servers, "which")
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            await servers.__aexit__(None, None, None)
+
+    assert not [line for line in log.all if "the next try is 2 s later" in line]
