@@ -119,8 +119,13 @@ def test_an_interruption_leaves_nothing_and_is_told_in_one_line(
 
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr("service.adapters.log_sql.backup.refuse_damaged", interrupted)
+    # A run of tests in the background of a shell ignores it.
+    of_the_run = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    result = back_up(database, to)
+    try:
+        result = back_up(database, to)
+    finally:
+        signal.signal(signal.SIGINT, of_the_run)
 
     assert (result.exit_code, result.stderr) == (130, "turnkeeper: interrupted; there is no backup\n")
     assert list(to.parent.iterdir()) == []
