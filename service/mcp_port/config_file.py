@@ -27,6 +27,19 @@ DEFAULT_START_MS = 60_000
 DEFAULT_TIMEOUT_MS = 120_000
 
 _OF_OTHERS = frozenset({"type", "transport", "timeout", "alwaysAllow", "autoApprove", "description", "trust", "icon"})
+_ELSEWHERE = {
+    "serverUrl": 'is called "url" here',
+    "httpUrl": 'is called "url" here',
+    "enabled": 'is called "disabled" here, with the other value',
+    "includeTools": 'is called "allow" here',
+    "excludeTools": 'is called "deny" here',
+    "disabledTools": 'is called "deny" here',
+    "envFile": 'is not read; name its variables in "env", as "TOKEN": "${TOKEN}"',
+    "auth": 'is not done here; put a token into "headers"',
+    "oauth": 'is not done here; put a token into "headers"',
+}
+"""Members of other clients that would change what a server is or does, and what to write for them."""
+
 _STDIO_TYPES = frozenset({"stdio"})
 _HTTP_TYPES = frozenset({"http", "streamable-http", "streamableHttp", "streamable_http"})
 
@@ -119,7 +132,8 @@ def load_config(file: Path, variables: Mapping[str, str]) -> tuple[ServerConfig,
         ConfigError: it can't be read, or something in it is wrong.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        # Some editors begin a file with a mark that JSON knows nothing of.
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise ConfigError(f"{file} can't be read: {reason}") from error
@@ -136,7 +150,9 @@ def read_config(text: str, variables: Mapping[str, str]) -> tuple[ServerConfig, 
         ConfigError: something in it is wrong.
     """
     try:
-        whole: object = json.loads(text)
+        whole: object = json.loads(text, object_pairs_hook=_members)
+    except ConfigError:
+        raise
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"this is no JSON: {error}") from error
     servers: Any = whole.get("mcpServers") if isinstance(whole, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
@@ -144,6 +160,15 @@ def read_config(text: str, variables: Mapping[str, str]) -> tuple[ServerConfig, 
         raise ConfigError('it needs a member "mcpServers", an object with a server under each name')
     found = [_server(str(name), members, variables) for name, members in servers.items()]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return tuple(server for server in found if server is not None)
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError(f"{twice!r} stands twice in one object, and only one of both would count")
+    return members
 
 
 def _server(name: str, members: object, variables: Mapping[str, str]) -> ServerConfig | None:
@@ -219,5 +244,8 @@ def _one_line(name: str, error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(["mcpServers", name, *map(str, first["loc"])])
     if first["type"] == "extra_forbidden":
+        elsewhere = _ELSEWHERE.get(str(first["loc"][-1]))
+        if elsewhere is not None:
+            return f"{place} {elsewhere}"
         return f"{place} is no member that is known here; look for a slip of the pen"
     return f"{place}: {first['msg']}"

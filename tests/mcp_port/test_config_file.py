@@ -70,6 +70,12 @@ def test_a_variable_may_have_another_value_for_when_it_is_missing() -> None:
     assert one.transport == StdioServer(command="npx", args=("of-the-server", ""), env={})
 
 
+def test_a_variable_may_be_named_as_other_clients_name_it() -> None:
+    (one,) = read(one={"url": "https://${env:HOST:-web.test}/mcp", "headers": {"A": "Bearer ${env:TOKEN}"}})
+
+    assert one.transport == HttpServer(url="https://web.test/mcp", headers={"A": "Bearer of-the-server"})
+
+
 @pytest.mark.parametrize(
     ("server", "fault"),
     [
@@ -95,6 +101,15 @@ def test_a_variable_may_have_another_value_for_when_it_is_missing() -> None:
             "mcpServers.one.timeout_ms: Input should be greater than or equal to 1000",
         ),
         ({"command": "x", "env": {"A": "${NOT_SET}"}}, "mcpServers.one names the variable NOT_SET, which is not set"),
+        ({"command": "x", "env": {"A": "${env:NOT_SET}"}}, "mcpServers.one names the variable NOT_SET, which is not"),
+        (
+            {"command": "x", "env": {"A": "${TOKEN} ${input:token}"}},
+            "mcpServers.one has ${input:token}, which only the program that it was written for can fill in; write",
+        ),
+        ({"command": "x", "cwd": "${workspaceFolder}"}, "mcpServers.one names the variable workspaceFolder, which is"),
+        ({"serverUrl": "https://y/mcp"}, 'mcpServers.one.serverUrl is called "url" here'),
+        ({"command": "x", "envFile": ".env"}, "mcpServers.one.envFile is not read; name its variables in"),
+        ({"command": "x", "enabled": False}, 'mcpServers.one.enabled is called "disabled" here, with the other'),
         ({"url": "ftp://y"}, "mcpServers.one.url should be an address"),
         ({"url": "http://y", "headers": {"A": "b\nc"}}, "mcpServers.one.headers.A should be ASCII without line breaks"),
         ({"type": "sse", "url": "http://y/sse"}, 'mcpServers.one has the type "sse", the old transport; use'),
@@ -126,6 +141,10 @@ def test_a_servers_name_begins_names_of_tools(name: str) -> None:
         ("{}", 'it needs a member "mcpServers"'),
         ('{"mcpServers": []}', 'it needs a member "mcpServers"'),
         ("[" * 100_000, "this is no JSON: "),
+        (
+            '{"mcpServers": {"one": {"command": "x"}, "one": {"command": "y"}}}',
+            "'one' stands twice in one object, and only one of both would count",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_told(text: str, fault: str, tmp_path: Path) -> None:
@@ -136,6 +155,13 @@ def test_a_file_that_is_none_is_told(text: str, fault: str, tmp_path: Path) -> N
         load_config(file, {})
 
     assert str(told.value).startswith(f"{file}: {fault}")
+
+
+def test_a_file_may_begin_with_the_mark_of_some_editors(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_bytes(b'\xef\xbb\xbf{"mcpServers": {"one": {"command": "x"}}}')
+
+    assert [server.name for server in load_config(file, {})] == ["one"]
 
 
 def test_a_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
