@@ -32,6 +32,7 @@ STEADY_S = 60.0
 LIST_WITHIN_S = 10.0
 
 NEXT_TRY = "; the next try is "
+STOPPED = "stopped answering"
 
 Sleep = Callable[[float], Awaitable[None]]
 Now = Callable[[], float]
@@ -56,7 +57,6 @@ class Supervisor:
         self._said = "is being started"
         self._state = ServerState.STARTING
         self._ending = Ending()
-        self._broken = asyncio.Event()
         self._changed = asyncio.Event()
         self.settled = asyncio.Event()
         self._looking: set[asyncio.Task[None]] = set()
@@ -93,7 +93,6 @@ class Supervisor:
     async def _one_life(self, mode: Mode) -> str:
         """Run it until it ends, and say why it did."""
         ending = self._ending = Ending()
-        self._broken = asyncio.Event()
         within_s = self._config.start_timeout_s
         try:
             with anyio.fail_after(within_s) as start:
@@ -116,11 +115,9 @@ class Supervisor:
 
     async def _watch(self, client: Client, ending: Ending) -> str:
         while True:
-            await _first_of(ending.came, self._broken, self._changed)
+            await _first_of(ending.came, self._changed)
             if ending.came.is_set():
                 return ending.said
-            if self._broken.is_set():
-                return "stopped answering"
             self._changed.clear()
             await self._list_again(client)
 
@@ -143,28 +140,25 @@ class Supervisor:
             CallFault: it is down, or gave no answer that is one.
         """
         meta: Any = None if traceparent is None else {"traceparent": traceparent}
-        client: Client | None = None
+        client, ending = None, self._ending
         try:
             async with asyncio.timeout(timeout_s):
-                client = await self._connected()
-                ending = self._ending
+                client, ending = await self._connected()
                 try:
                     return self._seen(await client.call_tool(tool, arguments, meta=meta))
                 except MCPError:
                     if not ending.lost_session:
                         raise
                 # It was not carried out, for want of a session; once more, in a new one.
-                if ending is self._ending:
-                    self._begins_anew()
-                client = await self._connected()
+                client, ending = await self._connected()
                 return self._seen(await client.call_tool(tool, arguments, meta=meta))
         except TimeoutError:
             if client is None:
                 raise self._fault("is still being started") from None
-            self._look_after(client)
+            self._look_after(client, ending)
             raise self._fault(f"did not answer within {timeout_s:g} s") from None
         except MCPError as error:
-            return self._told(error)
+            return self._told(error, ending)
         except (ValidationError, RuntimeError) as error:
             _log.warning("server %s: %s", self._config.name, type(error).__name__)
             raise self._fault("answered with what is no result of this tool") from error
@@ -176,21 +170,28 @@ class Supervisor:
         self._client, self._state, self._said = None, ServerState.STARTING, "is being started"
         self.settled.clear()
 
-    async def _connected(self) -> Client:
+    async def _connected(self) -> tuple[Client, Ending]:
+        """Give the connection and what is told of its end, once there is one."""
+        if self._client is not None:
+            # Between its end and what follows from that, a call would only seem to have been made.
+            if self._ending.lost_session:
+                self._begins_anew()
+            elif self._ending.came.is_set():
+                raise self._fault(self._ending.said)
         if self._client is None and not self.settled.is_set():
             await self.settled.wait()
         if self._client is None:
             raise self._fault(self._said)
-        return self._client
+        return self._client, self._ending
 
-    def _told(self, error: MCPError) -> CallToolResult:
+    def _told(self, error: MCPError, ending: Ending) -> CallToolResult:
         if is_too_long(error):
             raise self._fault(TOO_LONG) from error
         refusal = refused(error)
         if refusal is not None:
             raise self._fault(refusal) from error
         if is_lost(error):
-            self._broken.set()
+            ending.end(STOPPED)
             raise self._fault("ended while the call ran; it may have taken effect") from error
         # The server's own words.
         return self._seen(CallToolResult(content=[TextContent(text=error.message)], is_error=True))
@@ -202,23 +203,23 @@ class Supervisor:
                 raise self._fault(wanted)
         return result
 
-    def _look_after(self, client: Client) -> None:
+    def _look_after(self, client: Client, ending: Ending) -> None:
         """See whether it still answers at all; one that doesn't is started again."""
-        task = asyncio.create_task(self._look(client), name=f"look at {self._config.name}")
+        task = asyncio.create_task(_look(client, ending), name=f"look at {self._config.name}")
         self._looking.add(task)
         task.add_done_callback(self._looking.discard)
 
-    async def _look(self, client: Client) -> None:
-        try:
-            with anyio.fail_after(LIST_WITHIN_S):
-                await tools_of(client)
-        except Exception:
-            # Whatever it is: it does not answer.
-            if client is self._client:
-                self._broken.set()
-
     def _fault(self, said: str) -> CallFault:
         return CallFault(f"the MCP server {self._config.name} {said}")
+
+
+async def _look(client: Client, ending: Ending) -> None:
+    try:
+        with anyio.fail_after(LIST_WITHIN_S):
+            await tools_of(client)
+    except Exception:
+        # Whatever it is: it does not answer.
+        ending.end(STOPPED)
 
 
 async def _first_of(*events: asyncio.Event) -> None:

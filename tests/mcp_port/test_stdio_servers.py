@@ -65,6 +65,14 @@ async def test_a_server_that_dies_in_a_call_fails_that_call_and_is_started_again
             assert "again" in await call(servers, "echo", text="again")
 
 
+async def test_a_call_behind_the_end_of_its_server_is_told_of_that_and_not_that_it_may_have_run() -> None:
+    async with running(odd()) as servers:
+        with pytest.raises(CallFault, match="ended while the call ran; it may have taken effect"):
+            await call(servers, "die")
+        with pytest.raises(CallFault, match="^the MCP server odd ended with exit code 3"):
+            await call(servers, "echo", text="hi")
+
+
 async def test_a_server_that_never_starts_is_tried_after_waits_that_double_up_to_a_minute() -> None:
     clock = HandClock()
     async with running(odd("dies-at-once"), clock=clock) as servers:
