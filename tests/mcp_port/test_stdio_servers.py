@@ -69,7 +69,7 @@ async def test_a_call_behind_the_end_of_its_server_is_told_of_that_and_not_that_
     async with running(odd()) as servers:
         with pytest.raises(CallFault, match="ended while the call ran; it may have taken effect"):
             await call(servers, "die")
-        with pytest.raises(CallFault, match="^the MCP server odd ended with exit code 3"):
+        with pytest.raises(CallFault, match=r"^the MCP server odd ended with exit code 3"):
             await call(servers, "echo", text="hi")
 
 
