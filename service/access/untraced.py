@@ -62,16 +62,15 @@ class _PassedOn(_Nothing):
 class UntracedTurn(_Nothing):
     """A turn that nobody follows; `by` is who asked for it, None where nobody did who is in a trace."""
 
-    __slots__ = ("_by", "_turn")
+    __slots__ = ("_context",)
 
     def __init__(self, turn: TurnId, by: TraceContext | None) -> None:
-        self._turn = turn
-        self._by = by
+        self._context = by or own_context(turn)
 
     @property
-    def trace_id(self) -> str | None:
-        """Say in which trace it is: the caller's, if there is one."""
-        return None if self._by is None else self._by.trace_id
+    def trace_id(self) -> str:
+        """Say in which trace the tool port is called for it: the caller's, or else the turn's own."""
+        return self._context.trace_id
 
     def chat(self, asked: ChatAsked) -> _NoChat:
         """Begin a request to the model."""
@@ -79,7 +78,7 @@ class UntracedTurn(_Nothing):
 
     def tool(self, called: ToolCalled) -> _PassedOn:
         """Begin a call, in the caller's name, or else in the turn's own."""
-        return _PassedOn(self._by or own_context(self._turn))
+        return _PassedOn(self._context)
 
     def waits(self) -> AbstractContextManager[object]:
         """Begin a wait for people."""

@@ -105,8 +105,8 @@ class TurnSpan(_Span, Protocol):
     """A turn, as far as one process runs it (`invoke_agent`)."""
 
     @property
-    def trace_id(self) -> str | None:
-        """Say in which trace it is; None where nobody keeps one."""
+    def trace_id(self) -> str:
+        """Say in which trace it is, whether or not anybody keeps it."""
         ...
 
     def chat(self, asked: ChatAsked) -> ChatSpan:

@@ -392,14 +392,19 @@ async def test_with_content_spans_hold_prompts_answers_arguments_and_results() -
         assert said["parts"] == [{"type": "text", "content": "ANSWER"}]
 
 
-async def test_a_turns_line_in_the_log_names_its_trace_where_there_is_one(spans: Spans) -> None:
+async def test_a_turns_line_in_the_log_names_the_trace_that_the_tool_port_is_told(spans: Spans) -> None:
+    told: list[str] = []
     with written_logs() as log:
         for tracer, trace in ((spans.tracer, CALLER), (None, CALLER), (None, None)):
-            house = House(ScriptedLlama(say("Hi.")), tracer=tracer)
+            tools = port()
+            house = House(ScriptedLlama(ask_for(call("weather")), say("Rain.")), tools, tracer=tracer)
             await house.run(await house.session(), trace=trace)
+            told += [request.trace.trace_id for request in tools.calls]
 
     assert CALLER is not None
-    assert [line["trace_id"] for line in log.of("turn.ended")] == [CALLER.trace_id, CALLER.trace_id, None]
+    assert [line["trace_id"] for line in log.of("turn.ended")] == told
+    assert told[:2] == [CALLER.trace_id, CALLER.trace_id]
+    assert told[2] not in told[:2]
 
 
 async def test_without_traces_the_port_is_called_in_the_callers_name_or_in_the_turns_own() -> None:
