@@ -57,6 +57,8 @@ class Supervisor:
         self._said = "is being started"
         self._state = ServerState.STARTING
         self._ending = Ending()
+        # In this connection, so that one that can't even be begun is not begun again and again without a wait.
+        self._answered = False
         self._changed = asyncio.Event()
         self.settled = asyncio.Event()
         self._looking: set[asyncio.Task[None]] = set()
@@ -77,7 +79,8 @@ class Supervisor:
             if this.cancelling():
                 # A connection that broke in the same moment has taken its place.
                 raise asyncio.CancelledError
-            if self._ending.lost_session and self._now() - begun >= FIRST_WAIT_S:
+            lasted = self._answered or self._now() - begun >= FIRST_WAIT_S
+            if self._ending.lost_session and lasted:
                 _log.info("server %s %s; a new one begins", self._config.name, reason)
                 self._begins_anew()
                 continue
@@ -93,6 +96,7 @@ class Supervisor:
     async def _one_life(self, mode: Mode) -> str:
         """Run it until it ends, and say why it did."""
         ending = self._ending = Ending()
+        self._answered = False
         within_s = self._config.start_timeout_s
         try:
             with anyio.fail_after(within_s) as start:
@@ -197,6 +201,7 @@ class Supervisor:
         return self._seen(CallToolResult(content=[TextContent(text=error.message)], is_error=True))
 
     def _seen(self, result: CallToolResult) -> CallToolResult:
+        self._answered = True
         if result.is_error:
             wanted = input_wanted("".join(block.text for block in result.content if isinstance(block, TextContent)))
             if wanted is not None:

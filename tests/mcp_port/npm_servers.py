@@ -14,6 +14,7 @@ from tests.proxy.programs import program
 
 FOLDER = Path(sys.prefix) / "mcp-servers"
 SERVERS = {
+    "@modelcontextprotocol/server-everything": "2026.8.31",
     "@modelcontextprotocol/server-filesystem": "2026.8.31",
     "@modelcontextprotocol/server-memory": "2026.8.31",
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,45 @@ async def test_the_memory_server_from_npm_remembers_over_restarts_of_the_port(tm
         found = await port.call("memory__search_nodes", {"query": "tea"})
 
     assert [entity["name"] for entity in json.loads(found["content"])["entities"]] == ["Ann"]
+
+
+@asynccontextmanager
+async def everything_at(port: int) -> AsyncGenerator[str]:
+    """Run the reference server from npm at an address, in sessions of which nothing outlives it."""
+    node, program = npm_server("@modelcontextprotocol/server-everything")
+    process = await asyncio.create_subprocess_exec(
+        *(node, program, "streamableHttp"),
+        env={**os.environ, "PORT": str(port)},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(BOUND_S):
+            while b"listening on port" not in (line := await process.stderr.readline()):
+                assert line, "it ended"
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_the_reference_server_from_npm_at_an_address_may_be_started_again_between_two_calls(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        number = probe.getsockname()[1]
+    async with AsyncExitStack() as port_stack:
+        async with everything_at(number) as url:
+            port = await port_stack.enter_async_context(mcp_port(tmp_path, {"all": {"type": "http", "url": url}}))
+            first = await port.call("all__get-sum", {"a": 2, "b": 3})
+            weather = await port.call("all__get-structured-content", {"location": "New York"})
+        async with everything_at(number):
+            second = await port.call("all__get-sum", {"a": 20, "b": 30})
+
+    assert first["content"] == "The sum of 2 and 3 is 5."
+    assert json.loads(weather["content"])["conditions"] == "Cloudy"
+    assert second["content"] == "The sum of 20 and 30 is 50."
 
 
 async def test_a_server_of_the_sdk_gives_structured_content_pictures_errors_and_questions(tmp_path: Path) -> None:
