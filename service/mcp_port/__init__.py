@@ -9,6 +9,7 @@ A small process of its own, which shares nothing with the service but the wire f
     results.py       what a server answered, as a tool port answers
     servers.py       the servers side by side; `supervisor.py` keeps one of them going
     connection.py    a session with one: over `stdio.py`, whose lines `bounded_lines.py` bounds, or over `http.py`
+    ending.py        how a session ended, told by whoever sees it; `faults.py`: why something did not work, in a line
     config_file.py   the file, and `variables.py` what stands for what in it
     listed.py        what the upper half knows of the lower: the port of this program
 
