@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from service.adapters.log_memory import MemoryLog
 from service.core.baseline import ToolMode
@@ -128,6 +129,17 @@ async def test_a_turn_hangs_below_the_span_of_its_caller(spans: Spans) -> None:
     turn = spans.one("invoke_agent")
     assert (trace_id(turn), parent_id(turn)) == (CALLER.trace_id, CALLER.span_id)
     assert {trace_id(span) for span in spans.all} == {CALLER.trace_id}
+
+
+async def test_what_else_traces_this_process_is_no_caller_of_a_turn(spans: Spans) -> None:
+    house = House(ScriptedLlama(say("Hi.")), tracer=spans.tracer)
+    session = await house.session()
+
+    with TracerProvider().get_tracer("of another library").start_as_current_span("GET /sessions"):
+        view = await house.run(session)
+
+    turn = spans.one("invoke_agent")
+    assert (trace_id(turn), turn.parent) == (own_context(view.id).trace_id, None)
 
 
 async def test_the_port_is_called_in_the_name_of_the_calls_span(spans: Spans) -> None:

@@ -5,6 +5,7 @@ Parents are named and never taken from the task's context: a turn goes on in tas
 
 from __future__ import annotations
 
+from opentelemetry.context import Context
 from opentelemetry.trace import (
     NonRecordingSpan,
     Span,
@@ -85,7 +86,8 @@ class OpenTelemetryTracer:
 
     def _begin(self, name: str, work: str, attributes: Attributes) -> Span:
         caller = self._callers.take(work)
-        context = None if caller is None else set_span_in_context(_remote(caller))
+        # Empty, and not what this task happens to be in: whatever instruments the process may have put a span there.
+        context = Context() if caller is None else set_span_in_context(_remote(caller), Context())
         with self._ids.of(work):
             return self._tracer.start_span(name, context=context, attributes=attributes)
 
