@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AsyncExitStack
 
 from service.access.untraced import Untraced
 from service.config import Settings
 from service.config.settings import SettingsError
 from service.ports import Tracer
+
+_DISABLED = "OTEL_SDK_DISABLED"
 
 
 async def open_tracer(stack: AsyncExitStack, settings: Settings) -> Tracer:
@@ -16,7 +19,9 @@ async def open_tracer(stack: AsyncExitStack, settings: Settings) -> Tracer:
     Raises:
         SettingsError: spans are wanted, and the packages for them are not installed.
     """
-    if settings.traces_url is None:
+    # The library would give spans without ids then, of which the tool port would be told.
+    disabled = os.environ.get(_DISABLED, "").strip().lower() == "true"
+    if settings.traces_url is None or disabled:
         return Untraced()
     try:
         from service.adapters.traces.provider import traces_to

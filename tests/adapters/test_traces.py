@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,21 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from service.access.untraced import Untraced
 from service.adapters.traces import messages, names, provider
 from service.adapters.traces.provider import collector_address, traces_to
+from service.bootstrap.tracing import open_tracer
+from service.config import Settings
 from service.core.completion_events import Completion, CompletionUsage, ModelCall
 from service.core.ids import SessionId, TurnId
-from service.ports.tracer import TurnBegun
+from service.core.trace_context import read_traceparent
+from service.ports.tracer import ToolCalled, TurnBegun
 from tests.cases.http_fake import Exchange, HttpFake
 
 pytestmark = pytest.mark.anyio
 
 BOUND_S = 10.0
+CALLED = ToolCalled(name="weather", tool_call_id="call-1", call=1, arguments="{}")
 BEGUN = TurnBegun(session=SessionId("ses_1"), turn=TurnId("trn_1"), agent=None, model=None, resumed=False)
 
 
@@ -149,6 +154,21 @@ async def test_where_spans_go_is_for_the_settings_alone_to_say(monkeypatch: pyte
 
 
 @pytest.mark.rules("K4")
+@pytest.mark.parametrize(("disabled", "kept"), [("true", False), ("TRUE", False), ("false", True), ("", True)])
+async def test_where_the_environment_disables_the_library_no_spans_are_kept(
+    disabled: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", disabled)
+    monkeypatch.setattr(provider, "END_WITHIN_S", 0.05)
+    settings = Settings.model_construct(None, traces_url="http://127.0.0.1:9")
+    async with asyncio.timeout(BOUND_S), AsyncExitStack() as stack:
+        tracer = await open_tracer(stack, settings)
+        with tracer.turn(BEGUN) as turn, turn.tool(CALLED) as called:
+            assert read_traceparent(called.context.traceparent) is not None
+
+    assert isinstance(tracer, Untraced) is not kept
+
+
 async def test_a_collector_that_redirects_is_not_followed() -> None:
     async with collecting(other := Collector()) as elsewhere:
         async with collecting(Collector(307, Location=elsewhere)) as url:
