@@ -29,10 +29,6 @@ from tests.web.fakes import FakeApplication
 from tests.web.serving import settings_with
 
 
-async def nothing():
-    return {"type": "lifespan.startup"}
-
-
 async def ask(app, path):
     async with app.router.lifespan_context(app) as state:
         async def stated(scope, receive, send):
@@ -78,11 +74,11 @@ def test_what_the_environment_sets_up_for_the_framework_gets_nothing_of_the_serv
         **os.environ,
         "FASTAPI_OTEL_AUTO_CONFIGURE": "true",
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
-        "PYTHONPATH": os.fspath(Path(__file__).parents[2]),
     }
 
     ended = subprocess.run(
         [sys.executable, "-c", _ASK_ONCE],
+        cwd=Path(__file__).parents[2],
         env=environment,
         capture_output=True,
         text=True,
