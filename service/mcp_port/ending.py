@@ -27,5 +27,5 @@ class Ending:
 
     @property
     def lost_session(self) -> bool:
-        """Whether the server is there, and has only forgotten us: what it was asked since, it did not do."""
+        """Whether the server is there, and has only forgotten us."""
         return self.said == LOST_SESSION

@@ -18,7 +18,7 @@ from http import HTTPStatus
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from service.mcp_port.bounded_lines import MAX_LINE_BYTES
 from service.mcp_port.config_file import HttpServer
@@ -99,14 +99,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
         status, body = response.status_code, await _beginning(response)
         if _SESSION in request.headers and _is_lost(status, body):
             self._ending.end(LOST_SESSION)
-        if not _is_error(body):
+            # In our words: this call was not carried out, while others that end with the connection may have been.
+            body = _error(INVALID_REQUEST, LOST_SESSION)
+        elif not _is_error(body):
             if status == HTTPStatus.NOT_FOUND:
                 # The SDK knows what it means before there is a session.
                 return httpx2.Response(status, request=request)
-            error = JSONRPCError(
-                jsonrpc="2.0", id=None, error=ErrorData(code=INTERNAL_ERROR, message=f"{STATUS}{status}")
-            )
-            body = error.model_dump_json(by_alias=True).encode()
+            body = _error(INTERNAL_ERROR, f"{STATUS}{status}")
         headers = {"content-type": "application/json"}
         return httpx2.Response(status, headers=headers, content=body, request=request)
 
@@ -154,6 +153,11 @@ async def _beginning(response: httpx2.Response) -> bytes:
 def _is_lost(status: int, body: bytes) -> bool:
     """Say whether a session is not known any more: 404 in MCP, 400 with a word about it in many servers."""
     return status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and b"session" in body.lower())
+
+
+def _error(code: int, message: str) -> bytes:
+    error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
+    return error.model_dump_json(by_alias=True).encode()
 
 
 def _is_error(body: bytes) -> bool:

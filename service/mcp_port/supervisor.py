@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from service.mcp_port.config_file import ServerConfig
 from service.mcp_port.connection import Mode, connected, tools_of
-from service.mcp_port.ending import Ending
+from service.mcp_port.ending import LOST_SESSION, Ending
 from service.mcp_port.faults import input_wanted, is_lost, is_too_long, reason_of, refused
 from service.mcp_port.listed import CallFault, ServerState, ServerTools
 from service.mcp_port.stdio import TOO_LONG
@@ -30,6 +30,9 @@ STEADY_S = 60.0
 """Who ran for so long is not one that can't start: its next wait is the first one again."""
 
 LIST_WITHIN_S = 10.0
+
+OTHERS_WITHIN_S = 1.0
+"""A session that is lost stays open so long for calls that still run in it: they too may learn that it is."""
 
 NEXT_TRY = "; the next try is "
 STOPPED = "stopped answering"
@@ -59,6 +62,9 @@ class Supervisor:
         self._ending = Ending()
         # In this connection, so that one that can't even be begun is not begun again and again without a wait.
         self._answered = False
+        # Calls that have been sent, and the end of one of them.
+        self._asking = 0
+        self._answers = asyncio.Event()
         self._changed = asyncio.Event()
         self.settled = asyncio.Event()
         self._looking: set[asyncio.Task[None]] = set()
@@ -121,9 +127,17 @@ class Supervisor:
         while True:
             await _first_of(ending.came, self._changed)
             if ending.came.is_set():
+                if ending.lost_session:
+                    await self._others()
                 return ending.said
             self._changed.clear()
             await self._list_again(client)
+
+    async def _others(self) -> None:
+        with anyio.move_on_after(OTHERS_WITHIN_S):
+            while self._asking:
+                self._answers.clear()
+                await self._answers.wait()
 
     async def _list_again(self, client: Client) -> None:
         try:
@@ -149,13 +163,13 @@ class Supervisor:
             async with asyncio.timeout(timeout_s):
                 client, ending = await self._connected()
                 try:
-                    return self._seen(await client.call_tool(tool, arguments, meta=meta))
-                except MCPError:
-                    if not ending.lost_session:
+                    return await self._ask(client, tool, arguments, meta)
+                except MCPError as error:
+                    if error.message != LOST_SESSION:
                         raise
                 # It was not carried out, for want of a session; once more, in a new one.
                 client, ending = await self._connected()
-                return self._seen(await client.call_tool(tool, arguments, meta=meta))
+                return await self._ask(client, tool, arguments, meta)
         except TimeoutError:
             if client is None:
                 raise self._fault("is still being started") from None
@@ -168,6 +182,14 @@ class Supervisor:
             raise self._fault("answered with what is no result of this tool") from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise self._fault("ended while the call ran; it may have taken effect") from error
+
+    async def _ask(self, client: Client, tool: str, arguments: dict[str, Any], meta: Any) -> CallToolResult:
+        self._asking += 1
+        try:
+            return self._seen(await client.call_tool(tool, arguments, meta=meta))
+        finally:
+            self._asking -= 1
+            self._answers.set()
 
     def _begins_anew(self) -> None:
         """Take note that a session is lost, so that calls wait for the next one."""

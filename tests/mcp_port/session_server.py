@@ -13,7 +13,7 @@ NOT_FOUND = {"code": -32001, "message": "Session not found"}
 
 
 class SessionServer(OverHttp):
-    """Has one tool, `which`, that says in which session it is called.
+    """Has two tools: `which` says in which session it is called, `hang` never answers and sets `hangs`.
 
     `lost` is the status and the body that a session gets which it does not know; `refuses` the status that each call
     gets; `is_deaf` lets the end of a session hang.
@@ -23,6 +23,7 @@ class SessionServer(OverHttp):
         self.lost = lost
         self.refuses: int | None = None
         self.is_deaf = False
+        self.hangs = asyncio.Event()
         self.forgets_at_once = False
         self.begun = 0
         self.calls = 0
@@ -51,13 +52,12 @@ class SessionServer(OverHttp):
         elif "id" not in message:
             await exchange.answer(b"", status=202)
         elif message["method"] == "tools/list":
-            await exchange.answer(
-                _result(message["id"], {"tools": [{"name": "which", "inputSchema": {"type": "object"}}]})
-            )
+            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("which", "hang")]
+            await exchange.answer(_result(message["id"], {"tools": tools}))
             if self.forgets_at_once:
                 self.forget()
         else:
-            await self._call(exchange, message["id"], session)
+            await self._call(exchange, message, session)
 
     async def _begin(self, exchange: Exchange, request: int) -> None:
         self.begun += 1
@@ -67,12 +67,15 @@ class SessionServer(OverHttp):
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: session-{self.begun}\r\n"
         await exchange.raw(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
 
-    async def _call(self, exchange: Exchange, request: int, session: str) -> None:
+    async def _call(self, exchange: Exchange, message: dict[str, Any], session: str) -> None:
         self.calls += 1
+        if message["params"]["name"] == "hang":
+            self.hangs.set()
+            await asyncio.get_running_loop().create_future()
         if self.refuses is not None:
             await exchange.answer(b"<p>secret words of a page</p>", status=self.refuses)
             return
-        await exchange.answer(_result(request, {"content": [{"type": "text", "text": session}]}))
+        await exchange.answer(_result(message["id"], {"content": [{"type": "text", "text": session}]}))
 
 
 def not_found(request: str | None) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from service.mcp_port import http
+from service.mcp_port import http, supervisor
 from service.mcp_port.config_file import HttpServer, ServerConfig
 from service.mcp_port.listed import CallFault, ServerState
 from service.mcp_port.servers import ServersOf
@@ -32,7 +32,10 @@ def at(server: SessionServer) -> ServerConfig:
     ],
     ids=["404", "404, a page", "404 of MCP", "404 of MCP with an id", "400", "400 of MCP"],
 )
-async def test_a_call_in_a_session_that_the_server_has_forgotten_is_made_in_a_new_one(lost: tuple[int, bytes]) -> None:
+async def test_a_call_in_a_session_that_the_server_has_forgotten_is_made_in_a_new_one(
+    lost: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "OTHERS_WITHIN_S", BOUND_S)
     clock = HandClock()
     async with SessionServer(lost) as server, running(at(server), clock=clock) as servers:
         assert await call(servers, "which") == "session-1"
@@ -44,6 +47,23 @@ async def test_a_call_in_a_session_that_the_server_has_forgotten_is_made_in_a_ne
         assert both == ["session-2", "session-2"]
         assert server_of(servers).state is ServerState.UP
         assert (server.begun, server.calls, clock.slept) == (2, 3, [])
+
+
+async def test_a_call_that_runs_while_its_session_is_forgotten_is_not_made_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "OTHERS_WITHIN_S", 0.05)
+    async with SessionServer() as server, running(at(server)) as servers:
+        assert await call(servers, "which") == "session-1"
+        running_call = asyncio.create_task(call(servers, "hang"))
+        await server.hangs.wait()
+        server.forget()
+
+        assert await call(servers, "which") == "session-2"
+        with pytest.raises(CallFault, match="ended while the call ran; it may have taken effect"):
+            await running_call
+
+        assert server.calls == 3
 
 
 async def test_a_server_that_forgets_each_session_at_once_is_tried_after_waits_as_one_that_does_not_start() -> None:
