@@ -75,6 +75,7 @@ def _view(url: str, first: ListSight, second: ListSight, asked_at: datetime) -> 
         tools=len(specs),
         took_s=min(first.took_s, second.took_s),
         change=_change(first.tools, second.tools),
+        down=second.down,
         left_out=left_out,
     )
     names = tuple(spec.name for spec in specs)

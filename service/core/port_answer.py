@@ -13,7 +13,7 @@ from service.core.errors import ToolPortFailure
 from service.core.json_types import JsonObject, JsonValue
 from service.core.labels import DataClass
 from service.core.text import encodable
-from service.core.tool_port import AnswerStatus, ToolAnswer
+from service.core.tool_port import AnswerStatus, DownServer, ToolAnswer
 
 _TEXTS = frozenset({"content", "message", "reason"})
 _NO_UTF_8 = "answered with invalid UTF-8"
@@ -52,6 +52,28 @@ def read_tool_list(body: bytes) -> Sequence[JsonObject]:
         return [_object(tool) for tool in cast(list[JsonValue], listed)]
     except _NoAnswer as fault:
         raise ToolPortFailure(f"the tool port {fault}") from fault
+
+
+def read_down_servers(body: bytes) -> tuple[DownServer, ...]:
+    """Read which of the servers behind it a port says are down, beside its list of tools; what is odd is passed over.
+
+    Ports over other servers say it, as `turnkeeper mcp-port` does; sessions don't need it.
+    """
+    try:
+        servers: JsonValue = _object(_parsed(_text(body))).get("servers")
+    except _NoAnswer:
+        return ()
+    found = cast(list[JsonValue], servers) if isinstance(servers, list) else []
+    return tuple(down for server in found if (down := _down(server)) is not None)
+
+
+def _down(server: JsonValue) -> DownServer | None:
+    match server:
+        case {"name": str(name), "state": "down", **more}:
+            said = more.get("said")
+            return DownServer(name=encodable(name), said=encodable(said) if isinstance(said, str) else "is down")
+        case _:
+            return None
 
 
 def _text(body: bytes) -> str:

@@ -42,6 +42,14 @@ class LeftOutTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DownServer:
+    """A server behind the port that the port says is down, and what it says of it."""
+
+    name: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallApproval:
     """By whom, why and when a call was approved, as the port is told; `digest` is that of the call (A1b)."""
 

@@ -25,8 +25,8 @@ from service.port_wire.endpoints import json_answer, port_app
 from service.port_wire.incoming import CallRequest
 from service.port_wire.signatures import Signatures
 
-LIST_WAIT_S = 5.0
-"""A list waits so long for servers that start for the first time; Turnkeeper waits twice as long for the list."""
+LIST_WAIT_S = 4.0
+"""A list waits so long for servers that start for the first time; Turnkeeper waits longer for it, 5 s at least."""
 
 START_WAIT_S = 60.0
 """A call waits so long for its server's first start, before it is known which tools that has."""

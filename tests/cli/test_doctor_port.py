@@ -126,6 +126,14 @@ async def test_tools_that_can_not_be_offered_are_named_with_the_reason(tmp_path:
     assert said(Code.TOOL_PORT_OK, found).startswith(f"{port.url} offers 1 tool; ")
 
 
+async def test_servers_behind_the_port_that_are_down_are_named_with_what_it_says(tmp_path: Path) -> None:
+    servers = [{"name": "time", "state": "up"}, {"name": "issues", "state": "down", "said": "can't be reached"}]
+    async with ToldPort(lambda: (200, {"tools": [spec("weather")], "servers": servers})) as port:
+        found = await examine_with(tmp_path, llama_url=NOWHERE, tool_port_url=port.url)
+
+    assert "fail: issues (can't be reached)." in said(Code.TOOL_SERVERS_DOWN, found)
+
+
 class RefusingLlama(ToldLlama):
     """Refuses each request with the tool `odd`."""
 

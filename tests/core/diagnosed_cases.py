@@ -22,7 +22,7 @@ from service.core.diagnosis.tool_port import (
     ToolsSize,
     port_findings,
 )
-from service.core.tool_port import LeftOutTool
+from service.core.tool_port import DownServer, LeftOutTool
 
 Found = Sequence[Finding]
 Case = tuple[Callable[[], Found], Callable[[], Found]]
@@ -38,6 +38,7 @@ SIZE = ToolsSize(
     min_room=256,
     discover_above_tokens=4096,
 )
+DOWN = (DownServer(name="issues", said="can't be reached"),)
 LEFT_OUT = (LeftOutTool(name="odd", reason="it has no description"),)
 
 
@@ -153,6 +154,7 @@ OF_THE_PORT: dict[Code, Case] = {
     Code.TOOL_PORT_EMPTY: (lambda: port(tools=0), port),
     Code.TOOL_PORT_SLOW: (lambda: port(took_s=1.01), lambda: port(took_s=1.0)),
     Code.TOOL_LIST_CHANGES: (lambda: port(change=ListChange.ORDER), port),
+    Code.TOOL_SERVERS_DOWN: (lambda: port(down=DOWN), port),
     Code.TOOLS_LEFT_OUT: (lambda: port(left_out=LEFT_OUT), lambda: port(refused=LEFT_OUT)),
     Code.TOOLS_REFUSED: (lambda: port(refused=LEFT_OUT), lambda: port(left_out=LEFT_OUT)),
     Code.TOOLS_ARE_SEARCHED: (lambda: sized(mode=ToolMode.DISCOVER), sized),

@@ -16,7 +16,7 @@ from service.core.diagnosis.store import GIB, in_words
 from service.core.diagnosis.template import Rewriting, TemplateFacts, template_findings
 from service.core.diagnosis.trial_turn import STEPS, next_turn_messages, step_messages, written_anew
 from service.core.slot_state import SlotState
-from service.core.tool_port import LeftOutTool
+from service.core.tool_port import DownServer, LeftOutTool
 from tests.core.diagnosed_cases import (
     CASES,
     OF_THE_PORT,
@@ -198,6 +198,14 @@ def test_many_tools_that_are_left_out_are_named_in_part_and_counted() -> None:
 
     assert "tool4 (its name is odd\\n); and 2 more" in found.says
     assert "tool5" not in found.says
+
+
+def test_many_servers_that_are_down_are_named_in_part_and_counted() -> None:
+    servers = tuple(DownServer(name=f"server{number}", said="does not start\n") for number in range(7))
+    found = the(Code.TOOL_SERVERS_DOWN, port(down=servers))
+
+    assert "server4 (does not start\\n); and 2 more." in found.says
+    assert "server5" not in found.says
 
 
 def test_a_size_that_no_tokenizer_counted_is_said_to_be_estimated() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from service.core.errors import ToolPortFailure
 from service.core.labels import DataClass
-from service.core.port_answer import failed_answer, read_answer, read_tool_list
-from service.core.tool_port import AnswerStatus, ToolAnswer
+from service.core.port_answer import failed_answer, read_answer, read_down_servers, read_tool_list
+from service.core.tool_port import AnswerStatus, DownServer, ToolAnswer
 
 # A loaded machine is no reason to fail.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -230,6 +230,29 @@ def test_what_is_no_list_of_tools_is_refused_in_one_line(body: bytes, fault: str
         read_tool_list(body)
 
     assert str(failure.value) == f"the tool port {fault}"
+
+
+def test_the_servers_that_a_port_says_are_down_are_read_and_what_is_odd_is_passed_over() -> None:
+    servers = [
+        {"name": "up", "state": "up"},
+        {"name": "gone", "state": "down", "said": "can't be reached", "more": 1},
+        {"name": "mute", "state": "down"},
+        {"name": "odd", "state": "down", "said": ["no text \ud800"]},
+        {"name": 1, "state": "down"},
+        {"state": "down"},
+        "down",
+    ]
+
+    assert read_down_servers(json.dumps({"tools": [], "servers": servers}).encode()) == (
+        DownServer(name="gone", said="can't be reached"),
+        DownServer(name="mute", said="is down"),
+        DownServer(name="odd", said="is down"),
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"tools":[]}', b'{"servers":{}}', b'{"servers":null}'])
+def test_a_port_that_says_nothing_of_servers_has_none_that_are_down(body: bytes) -> None:
+    assert read_down_servers(body) == ()
 
 
 FRAGMENTS = st.lists(

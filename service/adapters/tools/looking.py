@@ -14,6 +14,8 @@ from service.adapters.tools.port import ToolPortHttp
 from service.core.diagnosis.tool_port import PortReach
 from service.core.errors import ToolPortFailure
 from service.core.json_types import JsonObject
+from service.core.port_answer import read_down_servers, read_tool_list
+from service.core.tool_port import DownServer
 
 _REFUSED = (401, 403)
 # A timer may ring a little before its time by another clock.
@@ -27,6 +29,7 @@ class ListSight:
     reach: PortReach
     said: str = ""
     tools: Sequence[JsonObject] = ()
+    down: tuple[DownServer, ...] = ()
     took_s: float = 0.0
     date: str = ""
 
@@ -48,11 +51,15 @@ class PortLook:
         self._answer = None
         began = self._now()
         try:
-            tools = await self._port.list_tools()
+            body = await self._port.fetch_list()
+            tools = read_tool_list(body)
         except ToolPortFailure as failure:
             took_s = self._now() - began
             return ListSight(reach=self._reach(took_s), said=str(failure), took_s=took_s, date=self._date())
-        return ListSight(reach=PortReach.ANSWERS, tools=tools, took_s=self._now() - began, date=self._date())
+        took_s = self._now() - began
+        return ListSight(
+            reach=PortReach.ANSWERS, tools=tools, down=read_down_servers(body), took_s=took_s, date=self._date()
+        )
 
     def _reach(self, took_s: float) -> PortReach:
         if self._answer is None:

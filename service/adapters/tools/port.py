@@ -62,6 +62,14 @@ class ToolPortHttp:
         Raises:
             ToolPortFailure: the list can't be had.
         """
+        return read_tool_list(await self.fetch_list())
+
+    async def fetch_list(self) -> bytes:
+        """Fetch what the port answers when it is asked for its list, our secrets masked in it.
+
+        Raises:
+            ToolPortFailure: there is no answer, or one that is too long.
+        """
         try:
             body = await self._exchange("GET", "tools", timeout_s=self._list_timeout_s)
         except _NoExchange as failure:
@@ -69,7 +77,7 @@ class ToolPortHttp:
         if body.cut:
             raise ToolPortFailure(f"the tool port answered with a list of more than {self._max_body_bytes} bytes")
         text = self._masking.masked(body.content.decode(errors="surrogateescape"))
-        return read_tool_list(text.encode(errors="surrogateescape"))
+        return text.encode(errors="surrogateescape")
 
     async def call(self, request: ToolRequest) -> ToolAnswer:
         """Run one call. Whatever goes wrong is an answer with status `failed`, never an exception (X1).

@@ -85,6 +85,7 @@ class Code(Enum):
     TOOL_PORT_IS_SOMETHING_ELSE = ("tool_port_is_something_else", Part.TOOL_PORT, Severity.WRONG)
     TOOL_PORT_EMPTY = ("tool_port_empty", Part.TOOL_PORT, Severity.WARNING)
     TOOL_PORT_SLOW = ("tool_port_slow", Part.TOOL_PORT, Severity.WARNING)
+    TOOL_SERVERS_DOWN = ("tool_servers_down", Part.TOOL_PORT, Severity.WARNING)
     TOOL_LIST_CHANGES = ("tool_list_changes", Part.TOOL_PORT, Severity.WARNING)
     TOOLS_LEFT_OUT = ("tools_left_out", Part.TOOL_PORT, Severity.WARNING)
     TOOLS_REFUSED = ("tools_refused", Part.TOOL_PORT, Severity.WARNING)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from service.core.baseline import ToolMode
 from service.core.diagnosis.findings import Code, Finding, found
-from service.core.tool_port import LeftOutTool
+from service.core.tool_port import DownServer, LeftOutTool
 from service.core.visible import visible
 
 SLOW_LIST_S = 1.0
@@ -16,6 +16,7 @@ SLOW_LIST_S = 1.0
 
 CROWDED_SHARE = 1 / 3
 _SHOWN_TOOLS = 5
+_SHOWN_SERVERS = 5
 # How the reasons of `spec_probe` begin; the finding says it of all of them.
 _BY_THE_SERVER = "llama-server refuses it: "
 
@@ -69,6 +70,7 @@ class PortFacts:
     tools: int = 0
     took_s: float = 0.0
     change: ListChange = ListChange.NONE
+    down: tuple[DownServer, ...] = ()
     left_out: tuple[LeftOutTool, ...] = ()
     refused: tuple[LeftOutTool, ...] = ()
     size: ToolsSize | None = None
@@ -82,7 +84,7 @@ def port_findings(facts: PortFacts) -> Iterator[Finding]:
         says = said or f"The tool port at {facts.url} {facts.said.removeprefix('the tool port ')}: {_COST}"
         yield Finding(code=code, says=says, do=do.format(url=facts.url))
         return
-    yield from found(facts, (_introduced, _slow, _changes, _left_out, _refused, _searched, _size))
+    yield from found(facts, (_introduced, _slow, _down, _changes, _left_out, _refused, _searched, _size))
 
 
 _COST = "sessions with tools can't be made, and calls fail."
@@ -124,6 +126,21 @@ def _slow(facts: PortFacts) -> Finding | None:
         code=Code.TOOL_PORT_SLOW,
         says=f"The list of tools takes {facts.took_s:.1f} s, and each new session waits for it.",
         do="Have the port keep its list at hand rather than gather it for each request.",
+    )
+
+
+def _down(facts: PortFacts) -> Finding | None:
+    if not facts.down:
+        return None
+    shown = "; ".join(f"{server.name} ({visible(server.said, 200)})" for server in facts.down[:_SHOWN_SERVERS])
+    more = len(facts.down) - _SHOWN_SERVERS
+    return Finding(
+        code=Code.TOOL_SERVERS_DOWN,
+        says=(
+            f"Of the servers behind the port some are down, so their tools are missing, or fail: {shown}"
+            f"{f'; and {more} more' if more > 0 else ''}."
+        ),
+        do="Look at the port's log. `turnkeeper mcp-port --config FILE --check` starts each MCP server once.",
     )
 
 
