@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from tests.fakes.clock import CountingIds, SteppingClock
 from tests.fakes.llama import ScriptedLlama
 from tests.fakes.tool_port import TablePort
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 class ListMeter:

@@ -18,7 +18,7 @@ from service.adapters.traces.tracer import OpenTelemetryTracer
 
 Attributes = dict[str, Any]
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 class _Told(SimpleSpanProcessor):

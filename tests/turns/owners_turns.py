@@ -15,7 +15,7 @@ from service.turns.requests import SessionAsked, TurnAsked
 from tests.fakes.house import House
 from tests.fakes.llama import Play, ScriptedLlama, say
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 def held(text: str = "So.") -> Play:

@@ -21,7 +21,7 @@ from tests.fakes.tool_port import TablePort, spec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H6")]
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 T = TypeVar("T", bound=Signal)
 
 

@@ -20,7 +20,7 @@ from tests.fakes.tool_port import TablePort, spec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.rules("H4")]
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 def held(text: str) -> Play:

@@ -195,7 +195,7 @@ async def raw_get(service: Served, path: str) -> bytes:
     """Ask for an address as it stands; a client of its own mind would take the dots out."""
     reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         answer = await reader.read()
     writer.close()
     return answer
