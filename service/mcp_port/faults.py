@@ -7,10 +7,17 @@ from collections.abc import Iterator
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+)
 from pydantic import ValidationError
 
-from service.mcp_port.http import PACKED, STATUS
+from service.mcp_port.http import BROKEN_OFF, PACKED, STATUS, UNREACHED
 from service.mcp_port.stdio import TOO_LONG
 
 NO_MCP = "does not answer as an MCP server does"
@@ -49,6 +56,19 @@ def refused(error: MCPError) -> str | None:
     return f"answers with HTTP {status}{_STATUSES.get(status, '')}" if _NUMBER.fullmatch(status) else None
 
 
+def was_not_made(error: MCPError) -> bool:
+    """Say whether there was no connection to make the call over."""
+    return error.code == INTERNAL_ERROR and error.message == UNREACHED
+
+
+def is_broken_off(error: MCPError) -> bool:
+    """Say whether the connection that a call was made over broke; that of an event stream is `is_lost`."""
+    if error.code == PARSE_ERROR:
+        # In the middle of an answer, of which the SDK says that it can't be read.
+        return error.message.endswith(BROKEN_OFF)
+    return error.code == INTERNAL_ERROR and error.message == BROKEN_OFF
+
+
 def is_lost(error: MCPError) -> bool:
     """Say whether the connection ended, rather than the server answering with an error."""
     return error.code in (CONNECTION_CLOSED, INVALID_REQUEST) and error.message.startswith(_LOST)
@@ -61,9 +81,9 @@ def input_wanted(error: str) -> str | None:
 
 
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
-    (httpx2.ConnectError, "can't be reached"),
-    (httpx2.ConnectTimeout, "can't be reached"),
-    (httpx2.TransportError, "broke off the connection"),
+    (httpx2.ConnectError, UNREACHED),
+    (httpx2.ConnectTimeout, UNREACHED),
+    (httpx2.TransportError, BROKEN_OFF),
     (FileNotFoundError, "can't be started: there is no such program, or no such folder"),
     (PermissionError, "can't be started: the program may not be run, or the folder not be entered"),
     (OSError, "can't be started"),
@@ -92,6 +112,10 @@ def _words(error: BaseException) -> str | None:
         return str(error)
     if PACKED in error.message:
         return PACKED
+    if was_not_made(error):
+        return UNREACHED
+    if is_broken_off(error):
+        return BROKEN_OFF
     if is_lost(error):
         return "closed the connection"
     if error.code == REQUEST_TIMEOUT:

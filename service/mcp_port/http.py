@@ -1,7 +1,8 @@
 """A server at an address, over Streamable HTTP: the SDK's transport, over a client that reads no more than a bound.
 
 What the SDK leaves open is settled here: a server that has lost our session, as one that was started again has, is told
-of, and what a refusal without words of MCP means is said.
+of; what a refusal without words of MCP means is said; and a connection that breaks ends the call that it was made for,
+where the SDK would end them all.
 
 Nothing comes from the environment: no proxy, no login. Redirects are followed within the address's own origin only,
 which is the SDK's rule, so that headers with secrets go nowhere else.
@@ -18,7 +19,7 @@ from http import HTTPStatus
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from service.mcp_port.bounded_lines import MAX_LINE_BYTES
 from service.mcp_port.config_file import HttpServer
@@ -29,10 +30,14 @@ CONNECT_TIMEOUT_S = 10.0
 
 PACKED = "answers packed, though it was asked not to"
 
+UNREACHED = "can't be reached"
+BROKEN_OFF = "broke off the connection"
+
 STATUS = "HTTP status "
 """Begins the message of the error that stands for a refusal without words of MCP; the number follows."""
 
 _SESSION = "mcp-session-id"
+_JSON = {"content-type": "application/json"}
 # A server that hangs can't be told that its session ends, and nobody waits for that.
 _END_WITHIN_S = 2.0
 _REFUSAL_WITHIN_S = 10.0
@@ -40,7 +45,7 @@ _REFUSAL_BYTES = 64 * 1024
 
 
 class Unread(httpx2.StreamError):
-    """An answer is not read: it is longer than the bound, or packed; the text says which."""
+    """An answer is not read: it is longer than the bound, packed, or broken off; the text says which."""
 
 
 @asynccontextmanager
@@ -78,7 +83,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "DELETE":
             return await self._end_session(request)
-        response = await self._within.handle_async_request(request)
+        try:
+            response = await self._within.handle_async_request(request)
+        except httpx2.TransportError as error:
+            if request.method != "POST":
+                raise
+            never_sent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+            return _refusing(HTTPStatus.BAD_GATEWAY, request, UNREACHED if never_sent else BROKEN_OFF)
         if request.method == "POST" and response.status_code >= HTTPStatus.BAD_REQUEST:
             return await self._refusal(request, response)
         packed = response.headers.get("content-encoding", "identity").strip().lower() != "identity"
@@ -100,14 +111,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
         if _SESSION in request.headers and _is_lost(status, body):
             self._ending.end(LOST_SESSION)
             # In our words: this call was not carried out, while others that end with the connection may have been.
-            body = _error(INVALID_REQUEST, LOST_SESSION)
-        elif not _is_error(body):
-            if status == HTTPStatus.NOT_FOUND:
-                # The SDK knows what it means before there is a session.
-                return httpx2.Response(status, request=request)
-            body = _error(INTERNAL_ERROR, f"{STATUS}{status}")
-        headers = {"content-type": "application/json"}
-        return httpx2.Response(status, headers=headers, content=body, request=request)
+            return _refusing(status, request, LOST_SESSION)
+        if _is_error(body):
+            return httpx2.Response(status, headers=_JSON, content=body, request=request)
+        if status == HTTPStatus.NOT_FOUND:
+            # The SDK knows what it means before there is a session.
+            return httpx2.Response(status, request=request)
+        return _refusing(status, request, f"{STATUS}{status}")
 
     async def aclose(self) -> None:
         await self._within.aclose()
@@ -119,11 +129,14 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._left = MAX_LINE_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._within:
-            self._left -= len(chunk)
-            if self._left < 0:
-                raise Unread(TOO_LONG)
-            yield chunk
+        try:
+            async for chunk in self._within:
+                self._left -= len(chunk)
+                if self._left < 0:
+                    raise Unread(TOO_LONG)
+                yield chunk
+        except httpx2.TransportError as error:
+            raise Unread(BROKEN_OFF) from error
 
     async def aclose(self) -> None:
         await self._within.aclose()
@@ -155,9 +168,11 @@ def _is_lost(status: int, body: bytes) -> bool:
     return status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and b"session" in body.lower())
 
 
-def _error(code: int, message: str) -> bytes:
-    error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
-    return error.model_dump_json(by_alias=True).encode()
+def _refusing(status: int, request: httpx2.Request, message: str) -> httpx2.Response:
+    """Make a refusal in words of MCP, which the SDK gives to whoever made the call."""
+    error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=INTERNAL_ERROR, message=message))
+    content = error.model_dump_json(by_alias=True).encode()
+    return httpx2.Response(status, headers=_JSON, content=content, request=request)
 
 
 def _is_error(body: bytes) -> bool:

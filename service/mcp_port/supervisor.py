@@ -20,7 +20,15 @@ from pydantic import ValidationError
 from service.mcp_port.config_file import ServerConfig
 from service.mcp_port.connection import Mode, connected, tools_of
 from service.mcp_port.ending import LOST_SESSION, Ending
-from service.mcp_port.faults import input_wanted, is_lost, is_too_long, reason_of, refused
+from service.mcp_port.faults import (
+    input_wanted,
+    is_broken_off,
+    is_lost,
+    is_too_long,
+    reason_of,
+    refused,
+    was_not_made,
+)
 from service.mcp_port.listed import CallFault, ServerState, ServerTools
 from service.mcp_port.stdio import TOO_LONG
 
@@ -176,6 +184,8 @@ class Supervisor:
             self._look_after(client, ending)
             raise self._fault(f"did not answer within {timeout_s:g} s") from None
         except MCPError as error:
+            if client is not None and (was_not_made(error) or is_broken_off(error)):
+                self._look_after(client, ending)
             return self._told(error, ending)
         except (ValidationError, RuntimeError) as error:
             _log.warning("server %s: %s", self._config.name, type(error).__name__)
@@ -216,6 +226,10 @@ class Supervisor:
         refusal = refused(error)
         if refusal is not None:
             raise self._fault(refusal) from error
+        if was_not_made(error):
+            raise self._fault("can't be reached; the call was not made") from error
+        if is_broken_off(error):
+            raise self._fault("broke off the connection while the call ran; it may have taken effect") from error
         if is_lost(error):
             ending.end(STOPPED)
             raise self._fault("ended while the call ran; it may have taken effect") from error
@@ -244,6 +258,8 @@ async def _look(client: Client, ending: Ending) -> None:
     try:
         with anyio.fail_after(LIST_WITHIN_S):
             await tools_of(client)
+    except MCPError as error:
+        ending.end(reason_of(error))
     except Exception:
         # Whatever it is: it does not answer.
         ending.end(STOPPED)

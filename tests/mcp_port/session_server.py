@@ -16,12 +16,14 @@ class SessionServer(OverHttp):
     """Has two tools: `which` says in which session it is called, `hang` never answers and sets `hangs`.
 
     `lost` is the status and the body that a session gets which it does not know; `refuses` the status that each call
-    gets; `is_deaf` lets the end of a session hang.
+    gets; `breaks` how many bytes of an answer come before the connection breaks; `is_deaf` lets the end of a session
+    hang.
     """
 
     def __init__(self, lost: tuple[int, bytes] = (404, b"")) -> None:
         self.lost = lost
         self.refuses: int | None = None
+        self.breaks: int | None = None
         self.is_deaf = False
         self.hangs = asyncio.Event()
         self.forgets_at_once = False
@@ -72,6 +74,11 @@ class SessionServer(OverHttp):
         if message["params"]["name"] == "hang":
             self.hangs.set()
             await asyncio.get_running_loop().create_future()
+        if self.breaks is not None:
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+            await exchange.raw((head + b'{"jsonrpc"')[: self.breaks])
+            exchange.reset()
+            return
         if self.refuses is not None:
             await exchange.answer(b"<p>secret words of a page</p>", status=self.refuses)
             return

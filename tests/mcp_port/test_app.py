@@ -88,7 +88,7 @@ async def test_tools_are_listed_with_how_the_servers_are() -> None:
         {"name": "web", "state": "down", "said": "can't be reached; the next try is 4 s later"},
     ]
     # Turnkeeper waits for 10 s.
-    assert servers.waited == [5.0]
+    assert servers.waited == [4.0]
 
 
 async def test_a_call_goes_to_its_server_with_its_arguments_time_and_place_in_a_trace() -> None:

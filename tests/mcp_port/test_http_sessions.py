@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -118,17 +120,58 @@ async def test_a_server_that_lets_no_session_end_holds_up_no_end(monkeypatch: py
             assert await call(servers, "which") == "session-1"
 
 
-@pytest.mark.parametrize("rounds", range(8))
-async def test_the_end_of_the_port_is_not_lost_on_a_server_that_goes_away_in_the_same_moment(rounds: int) -> None:
-    async with asyncio.timeout(BOUND_S):
-        async with SessionServer() as server:
-            clock = HandClock()
-            servers = ServersOf([at(server)], sleep=clock.sleep, now=clock.now)
-            await servers.__aenter__()
-            await servers.settled(BOUND_S)
-        with pytest.raises(CallFault):
+@pytest.mark.parametrize("after_bytes", [0, 20, 85], ids=["no answer", "half a head", "half a body"])
+async def test_a_connection_that_breaks_fails_its_call_alone(after_bytes: int) -> None:
+    async with SessionServer() as server, running(at(server)) as servers:
+        other = asyncio.create_task(call(servers, "hang"))
+        await server.hangs.wait()
+        server.breaks = after_bytes
+        with pytest.raises(CallFault) as raised:
             await call(servers, "which")
-        for _ in range(rounds):
-            await asyncio.sleep(0)
-        # A server that went on would sleep for ever before its next start.
-        await servers.__aexit__(None, None, None)
+        server.breaks = None
+
+        said = "broke off the connection while the call ran; it may have taken effect"
+        assert str(raised.value) == f"the MCP server odd {said}"
+        assert await call(servers, "which") == "session-1"
+        assert not other.done()
+        other.cancel()
+
+
+async def test_a_server_that_is_gone_was_not_called_and_is_looked_for_again() -> None:
+    clock = HandClock()
+    async with AsyncExitStack() as stack:
+        async with SessionServer() as server:
+            servers = await stack.enter_async_context(running(at(server), clock=clock))
+            assert await call(servers, "which") == "session-1"
+
+        with pytest.raises(CallFault, match="the MCP server odd can't be reached; the call was not made"):
+            await call(servers, "which")
+        async with asyncio.timeout(BOUND_S):
+            await clock.asleep.wait()
+        assert server_of(servers).said == "can't be reached; the next try is 1 s later"
+
+
+async def test_the_end_of_the_port_is_not_lost_on_a_connection_that_breaks_in_the_same_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = asyncio.Event()
+
+    @asynccontextmanager
+    async def breaking(*_: object) -> AsyncGenerator[None]:
+        begun.set()
+        try:
+            yield
+        finally:
+            # As the SDK's groups of tasks do: in place of the cancel.
+            raise OSError
+
+    async def none(_: object) -> tuple[()]:
+        return ()
+
+    monkeypatch.setattr(supervisor, "connected", breaking)
+    monkeypatch.setattr(supervisor, "tools_of", none)
+    clock = HandClock()
+    config = ServerConfig(name="odd", transport=HttpServer(url="http://127.0.0.1:9/mcp", headers={}))
+    # A server that went on would sleep for ever before its next start.
+    async with asyncio.timeout(BOUND_S), ServersOf([config], sleep=clock.sleep, now=clock.now):
+        await begun.wait()
