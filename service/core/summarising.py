@@ -36,6 +36,7 @@ _LEAST_PIECE_BYTES = 256
 # Parts of a conversation differ: one full of numbers has more tokens than the whole has on average.
 _CAUTION = 1.25
 _WORDS_PER_TOKEN = 0.6
+_MOST_OVER = 2
 
 
 def summary_request(baseline: Baseline, part: str, *, earlier: str, fence: str | None, room: Room) -> CompletionRequest:
@@ -61,6 +62,15 @@ def piece_bytes(room: Room, scale: Scale, earlier: str) -> int:
     beside = anchor + round(len(_asked("", earlier="", fence=None, room=room).encode()) * tokens_per_byte)
     left = room.context_tokens - room.summary_tokens - _TEMPLATE_TOKENS - beside
     return max(_LEAST_PIECE_BYTES, int(left / tokens_per_byte))
+
+
+def is_beyond(completion_tokens: int, room: Room) -> bool:
+    """Say whether a summary took so many tokens that the server can't have kept to `max_tokens`.
+
+    Some count a few of their own, so twice as many are let pass: that leaves room. One without a bound would stand in
+    each prompt from then on, and in each request for the next summary.
+    """
+    return completion_tokens > _MOST_OVER * room.summary_tokens
 
 
 def labels_of(

@@ -10,7 +10,7 @@ import structlog
 from service.core.compaction import Room, Scale
 from service.core.completion_events import Completion
 from service.core.errors import ContextFull, ErrorKind, ModelFailure, TurnkeeperError
-from service.core.summarising import piece_bytes, summary_request
+from service.core.summarising import is_beyond, piece_bytes, summary_request
 from service.core.transcript import Passage, pieces
 from service.core.usage import UsageTotals
 from service.turns.asking import Asking, Heard
@@ -56,7 +56,7 @@ class SummaryWriter:
         """Have these passages summarised, with the earlier summary merged in; `fence` encloses it when set.
 
         Raises:
-            NoSummary: the model failed or said nothing.
+            NoSummary: the model failed, said nothing, or went on without an end.
         """
         most_bytes, spent = piece_bytes(room, scale, earlier), UsageTotals()
         for _ in range(_HALVINGS):
@@ -80,6 +80,8 @@ class SummaryWriter:
             finally:
                 self._cache.summarised(live.id)
             spent += _usage_of(completion)
+            if is_beyond(completion.usage.completion_tokens, room):
+                raise NoSummary("the summary is longer than the server was told", spent, ErrorKind.PROTOCOL)
             text = completion.content.strip()
             if not text:
                 raise NoSummary("the model said nothing", spent)

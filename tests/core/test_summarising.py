@@ -10,7 +10,7 @@ from service.core.baseline import Baseline, TemplateProfile, Thinking
 from service.core.compaction import Room, Scale
 from service.core.labels import DataClass
 from service.core.records import SessionCreated, Summary, ToolChoice
-from service.core.summarising import labels_of, piece_bytes, summary_request
+from service.core.summarising import is_beyond, labels_of, piece_bytes, summary_request
 from service.core.summary_text import stored_text, with_summary
 from tests.core.test_compaction import batch, user
 
@@ -79,6 +79,14 @@ def test_a_piece_leaves_room_for_all_that_stands_beside_it() -> None:
     assert piece_bytes(ROOM, Scale(tokens_per_byte=0.5), "") < size
     assert piece_bytes(ROOM, Scale(tokens_per_byte=0.01), "") > size
     assert piece_bytes(replace(ROOM, context_tokens=100), Scale(tokens_per_byte=50), "") == 256
+
+
+@pytest.mark.parametrize(("tokens", "beyond"), [(0, False), (1, False), (256, False), (257, True), (9000, True)])
+def test_a_summary_of_more_than_twice_its_tokens_is_of_a_server_that_bounds_nothing(tokens: int, beyond: bool) -> None:
+    room = replace(ROOM, context_tokens=1024)
+
+    assert room.summary_tokens == 128
+    assert is_beyond(tokens, room) is beyond
 
 
 @pytest.mark.rules("X6")

@@ -125,6 +125,34 @@ async def test_a_prompt_that_the_server_finds_too_long_is_compacted_and_asked_ag
     assert len(await summaries(house, session)) == 1
 
 
+@pytest.mark.rules("T14")
+async def test_a_summary_without_end_is_paid_for_and_not_kept_and_the_session_can_be_used_on() -> None:
+    class Boundless(CountedLlama):
+        """Counts far more than there is, once, and writes summaries past any bound."""
+
+        refused = False
+
+        def _next(self) -> Play:
+            if len(self.steps) > 3 and not self.refused and self.requests[-1] is self.steps[-1]:
+                self.refused = True
+                return Play(at_once=ContextFull("too long", prompt_tokens=6 * SIZE, context_tokens=4 * SIZE))
+            return super()._next()
+
+    llama = Boundless(say("Short."), context_tokens=4 * SIZE, endless=True, summaries=[say("and so on " * 2 * SIZE)])
+    house = House(llama)
+    session = await house.session()
+    for number in range(3):
+        assert (await house.run(session, f"Question {number}. {QUESTION}")).outcome is Outcome.ANSWERED
+
+    views = [await house.run(session, QUESTION) for _ in range(2)]
+
+    assert await summaries(house, session) == []
+    (spent,) = [record for record in await house.records(session) if isinstance(record, StepUsage) and record.summary]
+    assert spent.discarded
+    assert spent.completion_tokens > 4 * SIZE
+    assert [view.outcome for view in views] == [Outcome.ANSWERED, Outcome.ANSWERED]
+
+
 @pytest.mark.rules("T4", "T14")
 async def test_a_thought_that_fills_the_context_makes_room_and_the_step_is_asked_again() -> None:
     thought = Play(reasoning="hm", finish_reason="length", completion_tokens=SIZE)
