@@ -185,8 +185,8 @@ COMPACTING = (
         setting=None,
         default="two in a turn",
         seen=(
-            "A summary that fails or frees less than a tenth is not kept: a `usage` record with `summary: true` says "
-            "what it cost. Then the oldest results are shortened (`shortened` of the `summary`), and then the turn "
+            "A summary that fails, frees less than a tenth, or has more than twice the tokens that it may have is not "
+            "kept: a `usage` record with `summary: true` says what it cost. Then the oldest results are shortened (`shortened` of the `summary`), and then the turn "
             "ends `session_full`."
         ),
         test=(
