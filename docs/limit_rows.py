@@ -185,9 +185,9 @@ COMPACTING = (
         setting=None,
         default="two in a turn",
         seen=(
-            "A summary that fails, frees less than a tenth, or has more than twice the tokens that it may have is not "
-            "kept: a `usage` record with `summary: true` says what it cost. Then the oldest results are shortened (`shortened` of the `summary`), and then the turn "
-            "ends `session_full`."
+            "A summary that fails, frees less than a tenth, or has more than twice the tokens that it may have is "
+            "not kept: a `usage` record with `summary: true` says what it cost. Then the oldest results are "
+            "shortened (`shortened` of the `summary`), and then the turn ends `session_full`."
         ),
         test=(
             "turns/test_compaction_trouble.py::"
