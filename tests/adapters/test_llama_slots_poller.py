@@ -61,16 +61,24 @@ async def test_all_that_wait_share_one_look() -> None:
 
 
 async def test_two_looks_lie_apart_whoever_asks() -> None:
-    slots = Slots()
-    slots.answered.set()
-    poller = SlotsPoller(slots.look, poll_ms=60)
+    time, asked_at = 100.0, list[float]()
 
+    async def sleep(seconds: float) -> None:
+        nonlocal time
+        await asyncio.sleep(0)
+        time += max(0.0, seconds)
+
+    async def look() -> Look:
+        nonlocal time
+        asked_at.append(time)
+        time += 0.02
+        return Look(sight=Sight.NO_SLOT_WORKS)
+
+    poller = SlotsPoller(look, poll_ms=60, sleep=sleep, now=lambda: time)
     await asyncio.gather(watch(poller, 3), watch(poller, 3))
     await watch(poller)
 
-    gaps = [later - earlier for earlier, later in zip(slots.asked_at, slots.asked_at[1:], strict=False)]
-    assert len(gaps) == 3
-    assert min(gaps) > 0.059
+    assert asked_at == pytest.approx([100, 100.06, 100.12, 100.18])
 
 
 async def test_a_look_is_broken_off_when_the_last_one_leaves_and_not_before() -> None:

@@ -14,10 +14,19 @@ from service.adapters.llama.slots import Look
 
 
 class SlotsPoller:
-    """Calls `look` at most every `poll_ms`, and never twice at a time."""
+    """Calls `look` at most every `poll_ms`, and never twice at a time; `sleep` and `now` are the loop's clock."""
 
-    def __init__(self, look: Callable[[], Awaitable[Look]], *, poll_ms: int) -> None:
+    def __init__(
+        self,
+        look: Callable[[], Awaitable[Look]],
+        *,
+        poll_ms: int,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        now: Callable[[], float] | None = None,
+    ) -> None:
         self._look = look
+        self._sleep = sleep
+        self._now = now
         self._poll_s = poll_ms / 1000
         self._watchers = 0
         self._next_at = 0.0
@@ -44,7 +53,7 @@ class SlotsPoller:
         return self._looking
 
     async def _look_in_time(self) -> Look:
-        loop = asyncio.get_running_loop()
-        await asyncio.sleep(self._next_at - loop.time())
-        self._next_at = loop.time() + self._poll_s
+        now = self._now or asyncio.get_running_loop().time
+        await self._sleep(self._next_at - now())
+        self._next_at = now() + self._poll_s
         return await self._look()
